@@ -240,7 +240,7 @@ def _check_module(
     is_old = most < module.v1_always and module.v1_switch is not None and module.v1_switch not in call.text
     if is_old and context.run_files.objects_near(source, Object) and not (works if lists else tags):
         newer = module.version_with([made.action for made in lacking])
-        granted = f", or grant {_name([made.action for made in lacking])} to the module's role"
+        granted = f", or {module.v1_advice(most)} and grant {_name([made.action for made in lacking])}"
         return Finding(
             at=at,
             message="version 20 of this module grants the permissions for Karpenter 0.33 to 0.37, but the manifests"

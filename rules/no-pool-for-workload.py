@@ -181,7 +181,7 @@ def _related_refusals(found: "fit.WorkloadFit", nearest: "fit.PoolVerdict") -> I
             # Overlays of one base may have pools of one name, which refuse the pods for one reason.
             is_said = nearest.pool.name == verdict.pool.name and nearest.refusal.brief == refusal.brief
             what = "" if is_said else f": {refusal.brief}"
-            also = Also(at, f"`{messages.short(verdict.pool.name, 24)}` refuses the pods{what}")
+            also = Also(at, f"`{messages.short(verdict.pool.name, 24)}` cannot take the pods{what}")
             if (place := (also.span.source.path, also.span.start, also.message)) not in places:
                 places.add(place)
                 yield also

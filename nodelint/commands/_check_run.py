@@ -325,7 +325,10 @@ def _nothing(run: _Run) -> NoReturn:
         about = Run(run.found.files, None, run.found.unreadable, unread=_unread(run))
         run.found.unreadable += printed(run.outputs, report, about, run.words)
     unreadable(run.found)
-    sys.exit(UNUSABLE if run.found.unreadable else CLEAN)
+    if run.found.unreadable:
+        sys.exit(UNUSABLE)
+    left = run.all_judged and any(place.kind != "chart" for place in _unread(run))
+    sys.exit(FOUND if left else CLEAN)
 
 
 def _unread(run: _Run, report: Report | None = None) -> list[UnreadGroup]:
@@ -364,7 +367,9 @@ def _tell(
 
     say_unknown(choice.karpenter.last for chosen in report.chosen.values() for choice in chosen)
     rests_on = basis(ready.target.facts, ready.file) if report.objects else None
-    about = Run(run.found.files, rests_on, run.found.unreadable, applied, refused)
+    reported = _list_reported(run, report)
+    left = [entry for entry in run.found.unreadable if entry not in reported]
+    about = Run(run.found.files, rests_on, left, applied, refused)
     around = find_repository_around(run.found, ready.session.rules, ready.session.selection, report.objects)
     about = about._replace(older=run.words.older, unread=_unread(run, report))
     about = about._replace(repository=os.path.relpath(around).replace(os.sep, "/") if around is not None else "")
@@ -379,6 +384,14 @@ def _tell(
     run.found.unreadable += printed(run.outputs, report, about, run.words)
 
 
+def _list_reported(run: _Run, report: Report) -> list[tuple[str, str]]:
+    """Return the unreadable files whose syntax error is a finding. They decide the exit code, and are not printed."""
+    from nodelint.report.locations import place_column
+
+    syntax = {place_column(result.span) for result in report.results if "syntax" in result.rule.tags}
+    return [entry for entry in run.found.unreadable if entry[0] in syntax] if syntax else []
+
+
 def _find_commit(found: Discovery) -> str:
     """Return the commit of the run's repository; empty if git does not know it."""
     from nodelint.files.git.repository import GitError, ask, repository
@@ -391,7 +404,7 @@ def _find_commit(found: Discovery) -> str:
 
 def _end(run: _Run, report: Report) -> NoReturn:
     """Print the remaining messages on standard error, and end the run with the exit code of the report."""
-    unreadable(run.found)
+    unreadable(run.found, _list_reported(run, report))
     broken = [gap.fault for gap in report.skipped if gap.fault]
     for fault in (*report.faults, *broken):
         say(fault)

@@ -17,8 +17,8 @@ def describe_missing_path(path: str) -> str:
     address = re.match(r"(https?):/+", path)
     if address is not None:
         url = f"{address[1]}://{path[address.end() :]}"
-        hint = f"; nodelint reads no addresses: `curl -sL {url} | nodelint check -`"
-    elif re.match(r"(oci|s3|git|ssh):/|git@", path):
+        return f"{url}: nodelint reads no addresses: `curl -sL {url} | nodelint check -`"
+    if re.match(r"(oci|s3|git|ssh):/|git@", path):
         hint = "; nodelint reads files and folders of this machine: download it first"
     elif "*" in path or "?" in path:
         folder = os.path.dirname(re.split(r"[*?]", path, maxsplit=1)[0]) or "."

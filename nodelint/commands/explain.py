@@ -107,7 +107,7 @@ def command(
     gaps = say_gaps(found, inventory, providers=("auto-mode",))
     say_switched_off(judged, "explained anyway")
     target = session.target(choose=(choose := session.choose(found)))
-    pools_read = (o for o in (*judged, *of_auto_mode) if isinstance(o, NodePool) and not _is_replaced(o))
+    pools_read = (o for o in (*judged, *of_auto_mode) if isinstance(o, NodePool) and not _is_input(o))
     newest = {o: targets[-1] for o in pools_read if (targets := target.for_object(o))}  # an explanation is of one
     pools = [pool for pool, chosen in newest.items() if served(pool, chosen.karpenter)]
     pools = pools if nodepool is None else _called(nodepool, pools, found)
@@ -125,9 +125,14 @@ def command(
     _end(found)
 
 
-def _is_replaced(pool: NodePool) -> bool:
-    """Return whether the pool is rendered from a chart's defaults, and each installation has other values."""
-    return pool.source.built is not None and pool.source.built.is_installed
+def _is_input(pool: NodePool) -> bool:
+    """Return whether no cluster gets the pool as it is: each installation of the chart has other values, or the
+    object is a patch.
+    """
+    from nodelint.model.partial_objects import is_patch
+
+    built = pool.source.built
+    return is_patch(pool.node, pool.document) or (built is not None and built.is_installed)
 
 
 def _list_overlays(inventory: Inventory) -> list[NodeOverlay]:

@@ -101,6 +101,9 @@ def _of_unknown(kind: str, old: Any, new: Any, at: Path, to: Path) -> ValueDiffe
     if kind == "string" and texts and texts_differ(old, new):
         return ValueDifference(at, to)
     value, path = (new, to) if isinstance(new, UnknownValue) else (old, at)
+    if isinstance(old, Placeholder) and isinstance(new, Placeholder) and old.text != new.text:
+        both = f"`{short(old.text)}` -> `{short(new.text)}`"
+        raise Unhashable(path, f"{both}: both are filled in later, and may be equal")
     raise Unhashable(path, _filled_later(value))
 
 

@@ -16,7 +16,7 @@ from nodelint.files.contents import join_contents, read_content
 from nodelint.files.file_keywords import OBJECTS_WITH_VALUES, holds_any, may_be_related
 from nodelint.files.file_kinds import SCRIPTS, TEMPLATES, YAML_ENDINGS
 from nodelint.files.folders import Discovery, list_files
-from nodelint.files.safe_read import is_below
+from nodelint.files.safe_read import is_below, repository
 from nodelint.forms.registry import TABLE
 
 if TYPE_CHECKING:
@@ -350,13 +350,24 @@ def list_related(
         if not len(listed) % _LISTED_AT_ONCE and RUN.is_over():
             found.late += 1
             return
+    requested = {os.path.abspath(path) for path in named}
+    if not is_repository:
+        listed = _drop_clones(listed, requested)
     files = _RepositoryFiles(top, listed)
     if not include:
         found.around[top, exclude.key] = files.paths
-    requested = {os.path.abspath(path) for path in named}
     for path in _follow(files, [path for path in files.paths if path in requested]):
         if path not in requested and (path.endswith(_TEXTS) or os.path.basename(path) in TABLE.names):
             yield files.paths[path]
+
+
+def _drop_clones(paths: Sequence[str], requested: Collection[str]) -> list[str]:
+    """Return the paths outside of every repository, and the requested ones: a clone below the working folder is no
+    part of what stands beside it. `requested` are absolute.
+    """
+    folders = {os.path.dirname(path) for path in paths}
+    outside = {folder for folder in folders if repository(os.path.abspath(folder)) is None}
+    return [path for path in paths if os.path.dirname(path) in outside or os.path.abspath(path) in requested]
 
 
 def _follow(files: _RepositoryFiles, requested: Sequence[str]) -> list[str]:

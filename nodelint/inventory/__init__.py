@@ -289,14 +289,16 @@ def _add_broken(found: Discovery, broken: Sequence[SourceText]) -> None:
 
 
 def _add_failing(found: Discovery, failing: Iterable[str]) -> None:
-    """Add the files that stand for a folder and that their tool refuses to the sources, so that findings report why.
+    """Add the files that stand for a folder and that their tool refuses to the sources, so that findings report why,
+    and the files of a language with a syntax error.
 
-    `failing` are paths of such files.
+    `failing` are paths of files that stand for a folder.
     """
     have = {os.path.abspath(source.path) for source in found.sources}
     unread = (path.partition(":")[0] for path, _ in found.unreadable)
     for path in (*failing, *unread):
-        if os.path.basename(path) in TABLE.names and os.path.abspath(path) not in have:
+        may_be_reported = os.path.basename(path) in TABLE.names or TABLE.of_language(path) is not None
+        if may_be_reported and os.path.abspath(path) not in have:
             from nodelint.forms.lib.values import read
 
             have.add(os.path.abspath(path))

@@ -114,7 +114,9 @@ def _list_unread_forms(found: Discovery, built: Sequence[Built]) -> Iterator[Gap
     for group in unread(found, built=built):
         if group.kind in _OF_RENDERING:
             continue
-        holds = "names Karpenter, and is" if group.kind == "Jinja template" else f"{_HOLDS}, which are"
+        holds = f"{_HOLDS}, which are" if group.objects else "is"
+        if group.kind == "Jinja template":
+            holds = "names Karpenter, and is"
         way = f"; {group.way} reads it" if group.way else ""
         for path in group.files:
             reason = f"the {group.kind} {holds} not read{way}"

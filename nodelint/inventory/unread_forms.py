@@ -182,6 +182,8 @@ def _programs(found: Discovery) -> Iterator[UnreadGroup]:
             data = _with_objects(path, b"arpenter", rb"%s|%s" % (_OBJECT, _CALL)) if ours else None
             if data is not None and _RULE not in data:
                 counts[_slashes(path)] = _count_objects(data) or len(re.findall(_CALL, data))
+            elif ours and path in found.named:
+                counts[_slashes(path)] = 0
         if counts:
             yield UnreadGroup(f"{kind} file", tuple(counts), sum(counts.values()), None)
     templates = [path for path in found.unread if path.endswith(TABLE.made) and _names_karpenter(path)]

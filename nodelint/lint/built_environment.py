@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from nodelint.base.tuples import NamedTuple
 from nodelint.base.types import TYPE_CHECKING
+from nodelint.forms.registry import TABLE
 from nodelint.lint.judging import judge_objects
 from nodelint.lint.results import Result
 from nodelint.lint.written_places import (
@@ -267,7 +268,9 @@ class Environment:
         if at is None:
             return None
         also = [*steps, *own] if built.by_default else [*own, *steps]
-        shown = also if built.given else own  # a patch may stand in the file of the overlay itself
+        # A patch may stand in the file of the overlay itself.
+        files = [step for step in steps if os.path.basename(span_of(step.at).source.path) not in TABLE.names]
+        shown = also if built.given else [*own, *files]
         also += list_given_parts(result, [at, *(place.at for place in shown)], built)
         withheld = lead_withheld(finding.withheld, built)
         led = finding._replace(at=at, also=also, covers=(), edits=(), suggestions=(), withheld=withheld)
@@ -293,7 +296,8 @@ class Environment:
                 led = led._replace(edits=edits.edits, safety="unsafe" if edits.shared else finding.safety)
         suggestions = []
         for suggestion in finding.suggestions:
-            edits = self._lead_edits(suggestion.edits, led.at, built)
+            # A suggestion may change other environments: `judge_rendered` names them, and the user chooses.
+            edits = built.lead_edits(suggestion.edits)
             if isinstance(edits, Withheld):
                 withheld = withheld or edits
             else:

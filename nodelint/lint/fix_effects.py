@@ -45,7 +45,8 @@ def describe_unsafe_fix(result: Result) -> str:
     if isinstance(result.object, Retired) or (result.object is not None and result.object.version == "v1beta1"):
         return _CONVERTED
     if result.replaces_no_node:
-        return _ANOTHER_FIX
+        leads_on = f"{_NODES_STAY}, but the fix leads to {result.leads_to.partition(':')[0]}"
+        return leads_on if result.leads_to else _ANOTHER_FIX
     found = _find_edited_object(result) if not result.changed else None
     pairs = result.changed if found is None else (found,)
     releases = {result.holds[0].karpenter.last} if result.holds else {OLDEST, NEWEST}
@@ -65,7 +66,8 @@ def describe_unsafe_fix(result: Result) -> str:
 def describe_chosen_edit(result: Result) -> str:
     """Return what an edit that the user chose does to running nodes."""
     effect = describe_unsafe_fix(result)
-    return _NODES_STAY if effect == _ANOTHER_FIX or result.safety == "safe" else effect
+    stays = result.replaces_no_node or result.safety == "safe" or effect == _ANOTHER_FIX
+    return _NODES_STAY if stays else effect
 
 
 def _name_objects(labels: Collection[str]) -> str:

@@ -403,7 +403,10 @@ class _Run:
         changed = self._changed.get(edits, ()) if finding.edits else ()
         if finding is result.finding and not changed:
             return result
-        return result._replace(finding=finding, changed=changed, replaces_no_node=edits in self._keeping)
+        stays = edits in self._keeping or (result.safety == "safe" and edits not in self._moved)
+        return result._replace(
+            finding=finding, changed=changed, replaces_no_node=stays, leads_to=self._consequences.get(edits, "")
+        )
 
 
 def _list_suggested(results: Iterable[Result]) -> set[tuple[Edit, ...]]:

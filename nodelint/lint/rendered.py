@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from nodelint.base.types import TYPE_CHECKING
 from nodelint.lint.built_environment import (
@@ -17,14 +17,16 @@ from nodelint.lint.built_environment import (
 )
 from nodelint.lint.cluster_workloads import ClusterWorkloads
 from nodelint.lint.results import Result
-from nodelint.lint.written_places import GIVEN_PART, withhold_shared
+from nodelint.lint.written_places import GIVEN_PART, name_rendering, withhold_shared
 from nodelint.model.documents import objects
-from nodelint.model.finding import Also
+from nodelint.model.finding import Also, span_of, written_place
 from nodelint.model.gap import Gap
+from nodelint.model.messages import list_first
 
 if TYPE_CHECKING:
     from nodelint.forms.rendered import Built
     from nodelint.lint.judging import ObjectMap, Outcome, RuleSetup
+    from nodelint.model.finding import Edit
     from nodelint.model.manifest import Object
     from nodelint.rule.definition import Rule
     from nodelint.text import Source, SourceText
@@ -55,10 +57,17 @@ class Replacement:
         ]
 
     def cluster_objects(self, judged: Sequence[Object]) -> tuple[Object, ...]:
-        """Return the objects as clusters get them; `judged` are those in the files."""
+        """Return the objects as clusters get them; `judged` are those in the files.
+
+        An object that lacks values for which other files are there is left out if it is rendered with one of them.
+        """
         replaced = {path for built in self._built for path in built.replaces}
         left = [obj for obj in judged if path_of(obj.source) not in replaced]
-        return *left, *(obj for built in self._built for obj in objects(built.source, foreign=True))
+        made = [obj for built in self._built for obj in objects(built.source, foreign=True)]
+        if any(built.needs_values for built in self._built):
+            complete = {_find_written_place(obj) for obj in made if not _needs_values(obj)}
+            made = [obj for obj in made if not _needs_values(obj) or _find_written_place(obj) not in complete]
+        return *left, *made
 
     def kept_skips(self, skipped: Sequence[Gap], rules: Mapping[str, Rule]) -> list[Gap]:
         """Return the gaps that no rendered manifest of the file resolves."""
@@ -99,6 +108,7 @@ class Replacement:
             for result in made.reported[before:]:
                 holders.setdefault(_fix_key(result), []).extend(environment)
         made.reported[:] = [self._withhold_shared(result, holders, shared) for result in made.reported]
+        made.reported[:] = [self._name_reach(result, holders, shared) for result in made.reported]
         known.add(made.reported)
         for environment in self._settled_environments(setup):
             before = len(made.reported)
@@ -112,18 +122,41 @@ class Replacement:
         self, result: Result, holders: Mapping[object, Sequence[Built]], shared: Collection[str]
     ) -> Result:
         """Return a finding without its fix if the fix changes another environment that does not have the finding."""
-        edits = result.finding.edits
-        changed = {path_of(edit.source) for edit in edits} & set(shared)
-        holding = holders.get(_fix_key(result)) if changed else None
-        if holding is None:
-            return result
-        own = {id(built) for built in holding}
-        others = (b for b in self._built if id(b) not in own and not b.by_default and changed.intersection(b.parts))
-        other = next((built for built in others if not built.stays(edits)), None)
+        holding = holders.get(_fix_key(result))
+        other = next(self._list_changed(result.finding.edits, holding, shared), None) if holding is not None else None
         if other is None:
             return result
         withheld = withhold_shared(other)
         return result._replace(finding=result.finding._replace(edits=(), safety=None, withheld=withheld))
+
+    def _name_reach(
+        self, result: Result, holders: Mapping[object, Sequence[Built]], shared: Collection[str]
+    ) -> Result:
+        """Return a finding whose suggestions name what they change beyond the environments with the finding, and
+        files that the user did not name.
+        """
+        if not result.finding.suggestions:
+            return result
+        holding = holders.get(_fix_key(result), ())
+        named = []
+        for suggestion in result.finding.suggestions:
+            files = dict.fromkeys(edit.source.path for edit in suggestion.edits if not edit.source.is_editable)
+            notes = [f"in {' and '.join(files)}, which was not named"] if files else []
+            changed = dict.fromkeys(map(name_rendering, self._list_changed(suggestion.edits, holding, shared)))
+            notes += [f"also changes {list_first(list(changed), 2)}"] if changed else []
+            named.append(suggestion._replace(name=f"{suggestion.name} ({'; '.join(notes)})") if notes else suggestion)
+        return result._replace(finding=result.finding._replace(suggestions=tuple(named)))
+
+    def _list_changed(
+        self, edits: Sequence[Edit], holding: Sequence[Built], shared: Collection[str]
+    ) -> Iterator[Built]:
+        """Yield the rendered manifests that edits change, except those with the finding (`holding`)."""
+        changed = {path_of(edit.source) for edit in edits}.intersection(shared)
+        own = {id(built) for built in holding}
+        for built in self._built if changed else ():
+            is_other = id(built) not in own and not built.by_default
+            if is_other and changed.intersection(built.parts) and not built.stays(edits):
+                yield built
 
     def _settled_environments(self, setup: RuleSetup) -> list[list[Built]]:
         """Return the rendered manifests without replaceable defaults, for the rules that need these."""
@@ -149,6 +182,16 @@ class Replacement:
             return False
         is_key = text.isidentifier() and span.source.text[span.end : span.end + 1] == ":"
         return "{{" in text or (is_key and not any(f"{text}:" in built_text for built_text in self._texts))
+
+
+def _needs_values(obj: Object) -> bool:
+    return obj.source.built is not None and obj.source.built.needs_values
+
+
+def _find_written_place(obj: Object) -> object:
+    """Return the place of an object in the files."""
+    at = span_of(written_place(obj.node.get("kind") or obj.node))
+    return at.source.path, at.start
 
 
 def _environments(built: Sequence[Built]) -> list[list[Built]]:

@@ -48,8 +48,9 @@ class Result(NamedTuple):
     not all. `through` are more places where a comment suppresses the finding: those that use its value. `alike` are
     the results of each place, its own first, if one result stands for several. `built` is the rendered object with
     the finding; `object` is then the written one. `changed` are the objects that the fix changes, before and after;
-    empty if the fix was not tried alone. `replaces_no_node`: the fix provably replaces no running node. `stated` is
-    the statement of the release that the finding is about.
+    empty if the fix was not tried alone. `replaces_no_node`: the fix provably replaces no running node. `leads_to`
+    is the finding that the fix causes, empty if it causes none. `stated` is the statement of the release that the
+    finding is about.
     """
 
     rule: Rule
@@ -62,6 +63,7 @@ class Result(NamedTuple):
     built: Object | None = None
     changed: tuple[tuple[Object, Object | None], ...] = ()
     replaces_no_node: bool = False
+    leads_to: str = ""
     stated: Evidence | None = None
 
     @property

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from nodelint.model.manifest import Object
 
 
-GIVEN_PART = "a value of this file"
+GIVEN_PART = "rendered with this value"
 """The words of a finding for a value with which the object is rendered."""
 
 
@@ -99,5 +99,9 @@ def withhold_shared(other: Built) -> Withheld:
     """Return the reason that a fix is withheld: it also changes another rendered manifest that does not have the
     problem.
     """
-    place = label_of(other.source) or os.path.relpath(other.cluster or other.source.path).replace(os.sep, "/")
-    return Withheld("shared", detail=f"`{place}` has the value too, and nothing is wrong there")
+    return Withheld("shared", detail=f"`{name_rendering(other)}` has the value too, and nothing is wrong there")
+
+
+def name_rendering(built: Built) -> str:
+    """Return the name of a rendered manifest for a message: its inputs, else its folder."""
+    return label_of(built.source) or os.path.relpath(built.cluster or built.source.path).replace(os.sep, "/")

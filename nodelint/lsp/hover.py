@@ -13,7 +13,7 @@ from nodelint.karpenter.images import families, family_title
 from nodelint.karpenter.labels import known_values, natural, unit_of
 from nodelint.karpenter.resolve import LineEffect, Resolution
 from nodelint.karpenter.resolve.offers import OWN_DOMAINS
-from nodelint.karpenter.resolve.readiness import later_steps, launched, why_none_launched
+from nodelint.karpenter.resolve.readiness import launch_steps, launched, why_none_launched
 from nodelint.lint.fingerprints import relative
 from nodelint.lsp.buffers import Buffer
 from nodelint.lsp.hcl_outline import find_spot
@@ -27,7 +27,7 @@ from nodelint.model.manifest_terms import Label, RequirementLine, parse_alias
 from nodelint.model.messages import short
 from nodelint.model.releases import Version
 from nodelint.model.requirement import INCLUSIVE_BOUNDS, normalize, well_known, well_known_since
-from nodelint.report.explain import explain_not_launched
+from nodelint.report.explain_verdict import explain_not_launched
 from nodelint.text import Node
 
 _CPU, _MEMORY = "karpenter.k8s.aws/instance-cpu", "karpenter.k8s.aws/instance-memory"
@@ -225,10 +225,7 @@ def _counts(line: LineEffect, resolution: Resolution) -> Iterator[str]:
         yield f"nothing is launched: {escape_markdown(why)}"
     else:
         yield f"the pool can launch {most}**{len(launched(resolution)):,}** with all its lines"
-    missing = len(resolution.candidates) - len(resolution.launchable)
-    if missing:
-        yield f"{missing:,} more meet everything, but have no image"
-    for step in later_steps(resolution):
+    for step in launch_steps(resolution):
         if step.removed:
             yield f"{len(step.removed):,} more meet the requirements, but {step.why} ({code(step.words)})"
     least = next((min_values for min_values in resolution.min_values if min_values.line is line), None)
@@ -339,7 +336,7 @@ def _of_alias(view: View, node_class: EC2NodeClass, written: str) -> Iterator[st
         what = f"{image.arch or '?'} {'/'.join(image.variants)}".strip()
         if image.found is not None:
             what += f" {code(image.found.id)}"
-        rows.append(f"- {what}: {', '.join(takes) if takes else 'taken by no NodePool here'}")
+        rows.append(f"- {what}: {', '.join(takes) if takes else 'no NodePool in the open files uses it'}")
     if rows:
         yield "\n".join(rows)
     for problem in found.problems:

@@ -8,13 +8,13 @@ from lsprotocol import types
 
 from nodelint.karpenter.resolve import Resolution
 from nodelint.karpenter.resolve.accelerators import cheapest
-from nodelint.karpenter.resolve.readiness import later_steps, launched
+from nodelint.karpenter.resolve.readiness import launch_steps, launched
 from nodelint.lsp.buffers import Buffer
 from nodelint.lsp.markdown import escape_markdown
 from nodelint.lsp.view import View
 from nodelint.model.manifest import NodePool, served
 from nodelint.model.messages import counted, short
-from nodelint.report.explain import explain_not_launched
+from nodelint.report.explain_verdict import explain_not_launched
 from nodelint.rule import fixes
 
 _MOST = 3
@@ -64,7 +64,7 @@ def _describe_removals(resolution: Resolution) -> Iterator[str]:
     steps = [
         (line.removed, f"{line.key} {line.operator} {short(', '.join(line.values), 40)}") for line in resolution.lines
     ]
-    steps += [(len(step.removed), step.words) for step in later_steps(resolution)]
+    steps += [(len(step.removed), step.words) for step in launch_steps(resolution)]
     for count, words in sorted(steps, key=lambda step: -step[0])[:_MOST]:
         if count > 0:
             yield f"- {count:,}: `{words}`"

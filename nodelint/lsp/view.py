@@ -206,8 +206,12 @@ class View:
 
     @cached_property
     def built(self) -> list[Object]:
-        """Return the rendered objects of the texts, such as those of templates with their values."""
-        return [obj for built in self.inventory.built for obj in objects(built.source)]
+        """Return the rendered objects of the texts, such as those of templates with their values.
+
+        Objects that lack values for which other files are there come last.
+        """
+        ordered = sorted(self.inventory.built, key=lambda built: built.needs_values)
+        return [obj for built in ordered for obj in objects(built.source)]
 
     def objects(self, buffer: Buffer) -> list[Object]:
         """Return the Karpenter objects of one text; `context` contains them."""

@@ -101,7 +101,7 @@ _WITHHELD_TEXTS = {
     "not-written-as-such": "the value is put together from several places, and no file holds it as it is",
     "computed": "an expression makes the value: change the expression by hand",
     "two-edits-overlap": "two of its edits change the same text",
-    "other-result": "nodelint made the edit in memory, and it changes more than the fix: edit the value by hand",
+    "other-result": "nodelint tried the edit, and it does not make the object that the fix wants: edit it by hand",
     "not-editable": "nodelint cannot edit this place",
     "new-finding": "the fix would cause another finding",
     "finding-stays": "nodelint tried the edit, and the finding would still be there",

@@ -53,12 +53,17 @@ _BODIES = (("spec",), ("spec", "template"), ("spec", "template", "spec"))
 """The main mappings of an object."""
 
 
+def is_patch(node: Node, document: Document) -> bool:
+    """Return whether an object is certainly a patch of another one, because of `$patch` or its file."""
+    return bool(node.source.part or document.part or document.target or node.get("$patch") is not None)
+
+
 def is_part(node: Node, kind: str, document: Document) -> bool:
     """Return whether the object is a patch or fragment, because of `$patch`, its file, or missing required fields.
 
     In documentation, an example without a field that each object needs is a fragment.
     """
-    if node.source.part or document.part or document.target or node.get("$patch") is not None:
+    if is_patch(node, document):
         return True
     if any(below is not None and below.value is UNKNOWN for below in (node.find(*path) for path in _BODIES)):
         return True  # a placeholder or an expression replaces a main mapping of the object

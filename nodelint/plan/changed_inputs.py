@@ -106,8 +106,8 @@ def _explain(found: InputText) -> str:
     if found.is_call:
         return f"`{found.name}`, which makes it, is gone: what it has made is deleted with all nodes"
     what = "the template code there" if found.name == "template code" else f"`{found.name}`"
-    what = "what is written there" if found.name == "the value" else what
-    return f"a value of it is not known, and may depend on {what}, which changes"
+    what = "the text there" if found.name == "the value" else what
+    return f"a value of this object is not known, and may change with {what}"
 
 
 def _may_depend(obj: Object) -> bool:

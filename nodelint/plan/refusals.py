@@ -7,6 +7,8 @@ from nodelint.apiserver.transitions import find_broken_transitions
 from nodelint.base.tuples import NamedTuple
 from nodelint.base.types import TYPE_CHECKING
 from nodelint.karpenter.controller import find_launch_blocker
+from nodelint.karpenter.images import images_of
+from nodelint.model.manifest import EC2NodeClass
 
 if TYPE_CHECKING:
     from nodelint.apiserver import Schemas
@@ -57,9 +59,23 @@ def why_never_stored(obj: Object, release: Version, schemas: Schemas) -> str | N
         reason = f"the API server refuses {obj.kind} {name} as it was: {fault}"
     elif not schemas.foreign and (blocker := find_launch_blocker(obj, release)) is not None:
         reason = f"{obj.kind} {name} launched nothing as it was: {blocker.message}"
+    elif (problem := _find_impossible_alias(obj, release)) is not None:
+        reason = f"{obj.kind} {name} launched nothing as it was: {problem}"
     else:
         return None
     return f"{reason}; no node of it runs. If the cluster holds an older one, compare with that: `--against REVISION`"
+
+
+def _find_impossible_alias(obj: Object, release: Version) -> str | None:
+    """Return why no release up to this one finds an image for the alias of a class, with any Kubernetes. None if one
+    may find an image.
+    """
+    if not isinstance(obj, EC2NodeClass) or obj.version != "v1":
+        return None
+    images = images_of(obj, release)
+    never = ("family", "version", "release")
+    problem = next((problem for problem in images.problems if problem.active and problem.kind in never), None)
+    return problem.message if problem is not None and not images.images and images.complete else None
 
 
 def find_refusal(obj: Object, release: Version, schemas: Schemas) -> str | None:

@@ -76,7 +76,7 @@ def of_templates(pairs: Iterable[Pair]) -> Iterator[Gap]:
             continue
         whole = holds_unknown(pair.old) or holds_unknown(pair.new)
         if _deciding_codes(pair.old, whole) != _deciding_codes(pair.new, whole):
-            yield uncompared(pair.new.name_node, _label(pair.new), "template code in it changes", True)
+            yield uncompared(pair.new.name_node, _label(pair.new), "the template code of this object changes", True)
 
 
 def _deciding_codes(obj: Object, whole: bool) -> list[str]:

@@ -30,7 +30,8 @@ _MOST_LETTERS = 60
 
 _DECIDES = {
     "NodePool": r"spec(?:\.template(?:\.spec)?)?|spec\.disruption(?:\.budgets)?|spec\.limits"
-    r"|spec\.template\.spec\.(?:(?:requirements|taints|startupTaints)(?:\[\d+\](?:\.\w+(?:\[\d+\])?)?)?"
+    r"|spec\.disruption\.(?:budgets\[.*|consolidat\w+)|spec\.limits\..*"
+    r"|spec\.template\.spec\.(?:expireAfter|terminationGracePeriod|(?:requirements|taints|startupTaints)(?:\[\d+\](?:\.\w+(?:\[\d+\])?)?)?"
     r"|nodeClassRef(?:\.(?:group|kind|name))?)",
     "EC2NodeClass": r"spec|spec\.(?:amiFamily|userData|amiSelectorTerms(?:\[\d+\](?:\.alias)?)?"
     r"|(?:subnet|securityGroup|capacityReservation)SelectorTerms(?:\[\d+\])?"
@@ -45,10 +46,12 @@ _BY_THEMSELVES = r"(?!spec\.).*|spec\.(?:weight|tags.*|template\.metadata.*)"
 class Coverage(NamedTuple):
     """The objects of a run as clusters get them, and their unknown values.
 
-    `in_part` are the objects with an unknown value that affects findings. `not_judged` are (path, line, label,
-    reason) of parts that are no judged object. `unbuilt` are remarks on overlays: a file that is not in the
-    repository, or a program that is needed. `switched_off` are judged objects of Terraform blocks without instances,
-    each with the reason.
+    `in_part` are the objects that are judged in part: a value that affects findings is unknown, or a rule could not
+    judge the object for a reason other than a missing fact from AWS. `files_in_part` are the paths of files that a
+    rule could not judge. Every report and the exit code of `--fail-on-unjudged` read these two. `not_judged` are
+    (path, line, label, reason) of parts that are no judged object. `unbuilt` are remarks on overlays: a file that is
+    not in the repository, or a program that is needed. `switched_off` are judged objects of Terraform blocks without
+    instances, each with the reason.
     """
 
     objects: tuple[Object, ...]
@@ -57,6 +60,7 @@ class Coverage(NamedTuple):
     not_judged: tuple[tuple[str, int, str, str], ...]
     unbuilt: tuple[Gap, ...] = ()
     switched_off: tuple[tuple[Object, str], ...] = ()
+    files_in_part: tuple[str, ...] = ()
 
 
 def cover(report: Report) -> Coverage:
@@ -64,8 +68,34 @@ def cover(report: Report) -> Coverage:
     classes = by_code(obj for obj in report.seen if isinstance(obj, EC2NodeClass))
     found = tuple(unknown for obj in report.seen for unknown in _unknown_fields(obj, classes))
     partly = {id(gap.object): gap.object for gap in found if gap.decides and gap.object is not None}
+    partly.update((id(obj), obj) for obj in _list_skipped(report))
     unjudged, switched_off = tuple(list_unjudged(report)), tuple(list_switched_off(report.seen))
-    return Coverage(report.seen, found, tuple(partly.values()), unjudged, report.unbuilt, switched_off)
+    files = {gap.path: None for gap in report.skipped if gap.rule is not None and gap.object is None}
+    files_in_part = tuple(path for path in files if path)
+    return Coverage(report.seen, found, tuple(partly.values()), unjudged, report.unbuilt, switched_off, files_in_part)
+
+
+def _list_skipped(report: Report) -> Iterator[Object]:
+    """Yield the objects that a rule could not judge, except because a fact from AWS is missing."""
+    judged = {id(obj) for obj in report.objects}
+    skipped = [
+        gap.object
+        for gap in report.skipped
+        if gap.object is not None and gap.fact is None and (gap.rule is not None or id(gap.object) in judged)
+    ]
+    if not skipped:
+        return
+    seen: dict[object, list[Object]] = {}
+    for obj in report.seen:
+        seen.setdefault(_identify_written(obj), []).append(obj)
+    for obj in skipped:
+        yield from seen.get(_identify_written(obj), (obj,))
+
+
+def _identify_written(obj: Object) -> object:
+    """Return what identifies an object of the files, in whichever rendering it is."""
+    place = span_of(written_place(obj.name_node))
+    return obj.label, place.source.path, place.start
 
 
 _GAINS = "may have more fields, which template code prints"
@@ -148,6 +178,8 @@ def coverage_lines(coverage: Coverage, verbose: bool = False) -> list[str]:
     lines: dict[str, None] = {}
     for obj in coverage.in_part:
         fields = [field for field in coverage.unknown if field.object is obj and field.decides]
+        if not fields:
+            continue  # a rule could not judge the object: `Skipped` names the reason
         shown = []
         for field in fields[:most_fields]:
             written = _excerpt_of(field)

@@ -10,17 +10,15 @@ from nodelint.ec2.facts import NOTHING, AwsFacts
 from nodelint.ec2.type_set import NONE, union
 from nodelint.karpenter.images import Image
 from nodelint.karpenter.images import provenance as image_provenance
-from nodelint.karpenter.launch_faults import find_launch_fault
-from nodelint.karpenter.resolve.effects import LineEffect
-from nodelint.karpenter.resolve.readiness import later_steps, unmet_by_cheapest
-from nodelint.karpenter.resolve.readiness import ready as find_ready
+from nodelint.karpenter.resolve.readiness import launch_steps
 from nodelint.karpenter.resolve.resolution import Resolution
 from nodelint.model.keys import ARCH
 from nodelint.model.messages import counted, list_first, short
-from nodelint.model.providers import providers_key
 from nodelint.model.releases import fixed_for, judged_as
+from nodelint.report.environments import group_by_environment
 from nodelint.report.explain_facts import age, described, passed_over, why_passed, zones
-from nodelint.report.explain_types import min_value_lines, overlay_lines, rare_types, type_table
+from nodelint.report.explain_types import min_value_lines, overlay_lines, type_table
+from nodelint.report.explain_verdict import line_words, short_words, verdict
 from nodelint.report.layout import aside, families, type_count
 from nodelint.report.locations import object_place, place_line
 from nodelint.report.style import WIDTH, Style, plain, wrap
@@ -69,7 +67,7 @@ def _pool(resolution: Resolution, facts: AwsFacts, width: int, cheapest: int | N
     yield ""
     yield from _funnel(resolution, width)
     yield ""
-    yield from _verdict(resolution, width)
+    yield from verdict(resolution, width)
     found = any(image.found is not None for image in resolution.images.images)
     for title, part in (
         ("Images, in the order in which they are tried" if found else "Images", _images(resolution, facts, width)),
@@ -139,11 +137,11 @@ def _funnel(resolution: Resolution, width: int) -> Iterator[str]:
             len(line.after),
             total,
             removed,
-            _words(line, resolution, labels),
+            line_words(line, resolution, labels),
             width,
             notes,
         )
-    for step in later_steps(resolution):
+    for step in launch_steps(resolution):
         yield from _row(len(step.left), total, len(step.removed), step.words, width)
 
 
@@ -172,107 +170,6 @@ def _row(
 
 def _change(removed: int | None) -> str:
     return f"{-removed:+,}" if removed else ""
-
-
-def _words(line: LineEffect, resolution: Resolution, tell_labels: bool) -> str:
-    key = providers_key(line.key, resolution.pool.provider)
-    words = [key, line.operator]
-    if line.values:
-        words.append(", ".join(value if value else '""' for value in line.values))
-    if line.min_values is not None:
-        words.append(f"(minValues {line.min_values})")
-    if tell_labels and line.is_label:
-        return f"{key}={line.values[0]} (label of the template)"
-    return " ".join(words)
-
-
-def explain_not_launched(resolution: Resolution) -> str | None:
-    """Return why the pool or its class launches nothing as written. None if there is no such reason."""
-    found = find_launch_fault(resolution.pool, resolution.node_class, resolution.version)
-    return None if found is None else f"{found[0].label}: {found[1].message}"
-
-
-def _say_never(resolution: Resolution, total: str, width: int) -> Iterator[str]:
-    """Yield why nothing is launched in any account. Empty if a type meets the requirements and has an image."""
-    launchable, candidates = len(resolution.launchable), len(resolution.candidates)
-    why, newer = explain_not_launched(resolution), resolution.perhaps_newer
-    if why is not None:
-        yield from wrap(f"=> nothing is launched with {why}", width, "")
-        yield from wrap(f"without this, {launchable:,} of {total} could be launched", width, "   ")
-    elif not candidates and newer is not None:
-        yield from wrap(f"=> not known: none of {total} meets the requirements; {newer.reason}", width, "")
-    elif not candidates:
-        yield f"=> none of {total} meets the requirements"
-        yield from _why_none(resolution, width)
-    elif not launchable:
-        words = f"=> none can be launched: {candidates:,} meet the requirements, but have no image"
-        yield from wrap(words, width, "")
-
-
-def _verdict(resolution: Resolution, width: int) -> Iterator[str]:
-    most = "" if resolution.complete else "at most "
-    total = f"{len(resolution.catalog):,} instance types"
-    never = list(_say_never(resolution, total, width))
-    if never:
-        yield from never
-        return
-    ready = len(resolution.launchable & find_ready(resolution))
-    yield from wrap(_say_launchable(resolution, ready, most, total), width, "")
-    rare = _rare(resolution)
-    if 0 < rare < ready:
-        verb = "is" if rare == 1 else "are"
-        words = f"{rare:,} of them (GPU, accelerator or bare metal) {verb} tried only when nothing else is available"
-        yield from wrap(words, width, "   ")
-
-
-def _say_launchable(resolution: Resolution, ready: int, most: str, total: str) -> str:
-    """Return how many matching types can be launched, or why none can."""
-    launchable, candidates = len(resolution.launchable), len(resolution.candidates)
-    relaxed = resolution.min_values_relaxed
-    unmet = [least for least in resolution.min_values if not least.met and not relaxed]
-    most_tried = resolution.most_launched
-    if resolution.zones is not None and not resolution.zones:
-        return f"=> none is launched: the class finds no subnet ({launchable:,} of {total} would fit)"
-    if unmet:
-        return (
-            f"=> none is launched: {launchable:,} of {total} would fit, but minValues requires more different values"
-        )
-    if unmet_by_cheapest(resolution) and not relaxed:
-        why = f"minValues requires more different values than the cheapest {most_tried} have"
-        return f"=> none is launched: {launchable:,} of {total} would fit, but {why}"
-    if not ready:
-        why = later_steps(resolution)[-1].words
-        return f"=> none is launched: {launchable:,} of {total} would fit, but this excludes the last of them: {why}"
-    if ready < launchable == candidates:
-        why = later_steps(resolution)[-1].why
-        return f"=> {most}{ready:,} of {total} can be launched; {launchable - ready:,} more {why}"
-    if launchable == candidates:
-        return f"=> {most}{launchable:,} of {total} can be launched"
-    more = f"{candidates - launchable:,} more have no image"
-    return f"=> {most}{ready:,} of {total} can be launched; {more}"
-
-
-def _why_none(resolution: Resolution, width: int) -> Iterator[str]:
-    for line in resolution.dead_lines:
-        yield from wrap(f"no type meets {_short(line, resolution)}", width, "   ")
-    if resolution.clash is not None:
-        first, second = resolution.clash
-        both = " and ".join(_short(line, resolution) for line in (first, second))
-        yield from wrap(f"no type meets both {both}", width, "   ")
-    for line in resolution.lines:
-        if line.removed_alone > 0:
-            yield from wrap(f"{line.removed_alone:,} would remain without {_short(line, resolution)}", width, "   ")
-
-
-def _short(line: LineEffect, resolution: Resolution) -> str:
-    return f"`{short(_words(line, resolution, True), 70)}`"
-
-
-def _rare(resolution: Resolution) -> int:
-    """Return how many launchable types Karpenter tries only if nothing else is available; 0 if minValues are set."""
-    if any(requirement.min_values is not None for requirement in resolution.folded):
-        return 0
-    return len(resolution.launchable & find_ready(resolution) & rare_types(resolution.catalog))
 
 
 def _images(resolution: Resolution, facts: AwsFacts, width: int) -> Iterator[str]:
@@ -309,7 +206,7 @@ def _why_unused(image: Image, resolution: Resolution) -> str:
     types = types & union(own) if own else types - union(devices.values())
     for line in resolution.lines:
         if types & line.before and not types & line.after:
-            return f"none: {_short(line, resolution)} removed the last of them"
+            return f"none: {short_words(line, resolution)} removed the last of them"
     return "none"
 
 
@@ -394,12 +291,17 @@ def _notes(resolution: Resolution, width: int) -> Iterator[str]:
 
 
 def _order(resolutions: Sequence[Resolution], width: int) -> Iterator[str]:
-    """Yield the pools in the order in which Karpenter tries them, if their weights differ."""
-    named = [(r.pool.weight or 0, r.pool.name) for r in resolutions if isinstance(r.pool.name, str)]
-    if len(named) > 1 and len({weight for weight, _ in named}) > 1:
-        names = " > ".join(f"{name} ({weight})" for weight, name in sorted(named, reverse=True))
+    """Yield the pools of each environment in the order in which Karpenter tries them, if their weights differ."""
+    orders = []
+    for environment, members in group_by_environment(resolutions).items():
+        named = [(r.pool.weight or 0, r.pool.name) for r in members if isinstance(r.pool.name, str)]
+        if len(named) > 1 and len({weight for weight, _ in named}) > 1:
+            names = " > ".join(f"{name} ({weight})" for weight, name in sorted(named, reverse=True))
+            orders.append(f"{environment}: {names}" if environment else names)
+    if orders:
         yield "Order of trial, by weight"
-        yield from wrap(names, width, "  ")
+    for words in orders:
+        yield from wrap(words, width, "  ")
 
 
 def _facts(resolution: Resolution, facts: AwsFacts, width: int) -> Iterator[str]:

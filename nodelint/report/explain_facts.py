@@ -11,6 +11,7 @@ from nodelint.ec2.facts import AwsFacts, moment, span
 from nodelint.ec2.snapshot import MachineImage
 from nodelint.karpenter.images import ImageSet, is_deprecated
 from nodelint.karpenter.images.choice import Passed
+from nodelint.karpenter.resolve.readiness import ready
 from nodelint.karpenter.resolve.resolution import Resolution
 from nodelint.model.releases import Version
 
@@ -48,7 +49,7 @@ def zones(resolution: Resolution) -> list[Zone]:
                 None if there is None else len(there),
                 None if there is None else sum(subnet.free for subnet in there),
                 None if places.offered is None else len(places.offered[name]),
-                len(resolution.launchable_in(name)),
+                len(resolution.launchable_in(name) & ready(resolution)),
             )
         )
     return sorted(found)

@@ -7,12 +7,13 @@ from typing import Any
 
 from nodelint.ec2.facts import NOTHING, AwsFacts
 from nodelint.karpenter.images import Image
+from nodelint.karpenter.resolve.readiness import launch_steps, why_none_launched
 from nodelint.karpenter.resolve.resolution import Resolution
 from nodelint.model.finding import find_object_place, label_of
 from nodelint.model.providers import providers_key
-from nodelint.report.explain import explain_not_launched
 from nodelint.report.explain_facts import facts_json, image_json, pool_json
 from nodelint.report.explain_types import TypeRows
+from nodelint.report.explain_verdict import explain_not_launched
 from nodelint.report.json_text import JsonLine
 
 VERSION = 1
@@ -36,7 +37,9 @@ def explain_json(resolutions: Sequence[Resolution], facts: AwsFacts = NOTHING) -
 def _pool_json(resolution: Resolution, rows: TypeRows) -> dict[str, Any]:
     pool, catalog = resolution.pool, resolution.catalog
     ref = pool.class_ref
-    without = sorted((name, gap.reason) for gap in resolution.unlaunchable for name in catalog.names_in(gap.types))
+    without = [(name, gap.reason) for gap in resolution.unlaunchable for name in catalog.names_in(gap.types)]
+    later = [step for step in launch_steps(resolution) if step.removed & resolution.launchable]
+    without += [(name, step.words) for step in later for name in catalog.names_in(step.removed)]
     return {
         "name": pool.name if isinstance(pool.name, str) else None,
         "path": find_object_place(pool)[0],
@@ -45,7 +48,7 @@ def _pool_json(resolution: Resolution, rows: TypeRows) -> dict[str, Any]:
         "images": [_image_json(image) for image in resolution.images.images],
         "instanceTypes": rows.list_types(resolution),
         "launchOrder": rows.launch_order(resolution),
-        "unlaunchable": [JsonLine({"name": name, "reason": reason}) for name, reason in without],
+        "unlaunchable": [JsonLine({"name": name, "reason": reason}) for name, reason in sorted(without)],
         "requirements": [
             {
                 "key": providers_key(line.key, pool.provider),
@@ -57,7 +60,11 @@ def _pool_json(resolution: Resolution, rows: TypeRows) -> dict[str, Any]:
             for line in resolution.lines
         ],
         **({"nodeOverlays": list(resolution.overlay_names)} if resolution.overlay_names else {}),
-        **({"notLaunched": why} if (why := explain_not_launched(resolution)) is not None else {}),
+        **(
+            {"notLaunched": why}
+            if (why := explain_not_launched(resolution) or why_none_launched(resolution)) is not None
+            else {}
+        ),
         **dict(pool_json(resolution)),
     }
 

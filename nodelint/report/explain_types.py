@@ -9,7 +9,7 @@ from typing import Any
 from nodelint.ec2.catalog import Catalog
 from nodelint.ec2.type_set import TypeSet
 from nodelint.karpenter.resolve.node_size import NodeSizes, sizes_of
-from nodelint.karpenter.resolve.readiness import ready, unmet_by_cheapest
+from nodelint.karpenter.resolve.readiness import find_launched_types, unmet_by_cheapest
 from nodelint.karpenter.resolve.resolution import Resolution
 from nodelint.model.keys import CPU, MEMORY
 from nodelint.model.messages import list_first
@@ -34,7 +34,7 @@ class TypeRows:
         """Return a row for each type that a pool can launch, sorted by name."""
         catalog = resolution.catalog
         arch = {name: key for key, types in resolution.arches.items() for name in catalog.names_in(types)}
-        first = frozenset(catalog.names_in(ready(resolution)))
+        launched = frozenset(catalog.names_in(find_launched_types(resolution)))
         sizes = sizes_of(resolution.node_class, resolution.images, catalog)
         rows: dict[tuple[object, ...], JsonLine] = {}
         if not resolution.price_changes and not resolution.overlay_capacity:
@@ -42,10 +42,12 @@ class TypeRows:
             rows = self._rows.setdefault((id(catalog), id(sizes)), (catalog, sizes, rows))[2]
         found = []
         for name, image in sorted(resolution.image_of.items()):
-            key = name, arch[name], image, name in first
+            if name not in launched:
+                continue
+            key = name, arch[name], image
             if key not in rows:
                 named = {"name": name, "arch": arch[name], "image": image}
-                rows[key] = JsonLine({**named, **_type_json(resolution, name, name in first)})
+                rows[key] = JsonLine({**named, **_type_json(resolution, name)})
             found.append(rows[key])
         return found
 
@@ -58,7 +60,7 @@ class TypeRows:
         if "on-demand" not in resolution.capacity_types:
             return None
         catalog = resolution.catalog
-        left = resolution.launchable & ready(resolution)
+        left = find_launched_types(resolution)
         if not any(requirement.min_values is not None for requirement in resolution.folded):
             left = left - rare_types(catalog) or left
         priced = [(price, name) for price, name in resolution.prices.list_prices(left) if price is not None]
@@ -69,15 +71,15 @@ class TypeRows:
         return [self._launched[row] for row in chosen]
 
 
-def _type_json(resolution: Resolution, name: str, first: bool) -> dict[str, Any]:
-    """Return price, size, allocatable resources, and whether an empty pool can launch the type (`first`)."""
+def _type_json(resolution: Resolution, name: str) -> dict[str, Any]:
+    """Return price, size and allocatable resources of a type. `ready` is True, for readers of older versions."""
     catalog = resolution.catalog
     return {
         "pricePerHour": resolution.prices.in_region(name, resolution.prices.region),
         "vcpu": _number(catalog.label(name, CPU)),
         "memoryMiB": _number(catalog.label(name, MEMORY)),
         "allocatable": _allocatable(resolution, name),
-        "ready": first,
+        "ready": True,
     }
 
 
@@ -118,7 +120,7 @@ def type_table(resolution: Resolution, count: int | None, width: int) -> Iterato
     """Yield the launchable types, the cheapest first: `count` of them, or all with allocatable resources if `count`
     is None.
     """
-    if not resolution.launchable or count == 0:
+    if not find_launched_types(resolution) or count == 0:
         return
     if resolution.capacity_types and "on-demand" not in resolution.capacity_types:
         only = " and ".join(resolution.capacity_types)
@@ -127,7 +129,7 @@ def type_table(resolution: Resolution, count: int | None, width: int) -> Iterato
             width,
             "  ",
         )
-    listed = [*resolution.prices.list_prices(resolution.launchable & ready(resolution))]
+    listed = [*resolution.prices.list_prices(find_launched_types(resolution))]
     priced = [(price, name) for price, name in listed if price is not None]
     without = [name for price, name in listed if price is None]
     rows = [_row(resolution, price, name, count is None) for price, name in sorted(priced)[:count]]
@@ -199,7 +201,7 @@ def overlay_lines(resolution: Resolution, width: int) -> Iterator[str]:
     yield from wrap(words, width, "  ")
     brought = Counter(
         (resource, amount)
-        for name in resolution.catalog.names_in(resolution.launchable)
+        for name in resolution.catalog.names_in(find_launched_types(resolution))
         for resource, amount in resolution.overlay_capacity.get(name, {}).items()
     )
     for (resource, amount), count in sorted(brought.items()):

@@ -12,6 +12,7 @@ from nodelint.inventory import Inventory, build
 from nodelint.lint.autofix import fix
 from nodelint.lint.engine import LintRequest, Report, Selection, Target, lint
 from nodelint.lint.proven_fixes import Prover
+from nodelint.lint.results import Result
 from nodelint.model.cluster_objects import PATTERN
 from nodelint.model.manifest import EC2NodeClass
 from nodelint.model.releases import NEWEST, KubernetesVersion
@@ -36,11 +37,11 @@ def header(rule: Rule, rules: Mapping[str, Rule]) -> str:
     default.
     """
     examples = (bad for bad, _ in example_pairs(rule.page))
-    reports = (_judge_example(bad, LintRequest(target_of(bad), rules, alone(rule))) for bad in examples)
-    shown = [result.severity for report in reports for result in report.results]
-    *first, last = list_severities(rule, shown)
+    reports = (_judge_shown(bad, LintRequest(target_of(bad), rules, alone(rule))) for bad in examples)
+    shown = [result for report in reports for result in report.results]
+    *first, last = list_severities(rule, [result.severity for result in shown])
     severities = f"{', '.join(first)} or {last}" if first else last
-    parts = [rule.group, *filter(None, [rule.subject]), f"severity: {severities}", f"fix: {rule.fix or 'none'}"]
+    parts = [rule.group, *filter(None, [rule.subject]), f"severity: {severities}", f"fix: {_safeties(rule, shown)}"]
     parts.append("all releases of v1" if rule.releases == ">=1.0.0" else f"Karpenter {rule.releases}")
     if rule.needs:
         parts.append(f"needs from AWS: {', '.join(WORDS[kind] for kind in rule.needs)}")
@@ -53,6 +54,12 @@ def header(rule: Rule, rules: Mapping[str, Rule]) -> str:
     if rule.group not in PROFILES["default"]:
         parts.append("off by default")
     return " · ".join(parts)
+
+
+def _safeties(rule: Rule, shown: Sequence[Result]) -> str:
+    """Return the safety of the rule's fixes: the usual one, and those that `nodelint check` prints for `shown`."""
+    found = {result.safety for result in shown if result.fixable} | ({rule.fix} if rule.fix else set())
+    return " or ".join(sorted(found)) or "none"
 
 
 def read_example(text: str, path: str = "example.yaml") -> Inventory:
@@ -185,11 +192,6 @@ def page_with_fixes(rule: Rule, rules: Mapping[str, Rule], findings: bool = Fals
                 made = fixed_text(bad.text, bad, rule, rules)
                 parts.append(f"\n\n{_good_fence(bad.text, made, match[2])}")
     return "".join([*parts, page[end:]])
-
-
-def _judge_example(example: Example, request: LintRequest) -> Report:
-    inventory = read_example(example.text)
-    return lint(inventory.files, request, built=inventory.built)
 
 
 def _judge_shown(example: Example, request: LintRequest) -> Report:

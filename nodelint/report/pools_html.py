@@ -7,16 +7,19 @@ light or dark theme.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from nodelint.base.types import TYPE_CHECKING
 from nodelint.karpenter.resolve.pool_overlap import turn
-from nodelint.model.finding import label_of
+from nodelint.karpenter.resolve.readiness import find_launched_types, launch_steps, launched
 from nodelint.model.keys import ARCH, CPU, MEMORY
 from nodelint.model.messages import counted, list_first, short
 from nodelint.model.money import HOURS_A_MONTH, dollars
 from nodelint.model.providers import providers_key
+from nodelint.report.environments import group_by_environment
 from nodelint.report.explain_facts import zones
+from nodelint.report.explain_verdict import verdict
 from nodelint.report.html_parts import (
     bar,
     bars,
@@ -39,11 +42,17 @@ if TYPE_CHECKING:
     from nodelint.fit.tree import WorkloadFit
     from nodelint.karpenter.resolve import Resolution
 
+_UNWRAPPED = 1_000_000
+"""A width at which no line is wrapped: a browser wraps."""
+
 _MOST_WORKLOADS = 500
 """The most workloads with a row."""
 
 _MOST_IN_MATRIX = 24
 """The most NodePools with a row and a column in the matrix."""
+
+_MOST_MATRICES = 12
+"""The most environments with a matrix."""
 
 _MOST_TYPES = 40
 """The most instance types of a pool with a row, the cheapest first."""
@@ -54,7 +63,7 @@ def pools_html(
 ) -> str:
     """Return the page of a command; `title` is its heading."""
     ordered = sorted(resolutions, key=lambda resolution: turn(resolution.pool), reverse=True)
-    sections = [*_workloads(fits), *_cost(cost), *_matrix(ordered)]
+    sections = [*_workloads(fits), *_cost(cost), *_matrices(ordered)]
     sections += [_pool(number, resolution) for number, resolution in enumerate(ordered)]
     body = f"{_index(ordered)}{''.join(sections)}"
     return html_page(title, escaped(_lead(ordered, fits)), body, POOLS_STYLE, has_script=False)
@@ -76,8 +85,10 @@ def _lead(resolutions: Sequence[Resolution], fits: Sequence[WorkloadFit]) -> str
 def _index(resolutions: Sequence[Resolution]) -> str:
     if len(resolutions) < 2:
         return ""
+    names = Counter(map(_name, resolutions))
     rows = "".join(
-        f'<li><a href="#pool-{number}">{escaped(_name(r))}</a> <span class=count>{_types_left(r)}</span></li>'
+        f'<li><a href="#pool-{number}">{escaped(_name(r))}</a> <span class=count>{_types_left(r)}'
+        f"{escaped(f', {object_place(r.pool)}') if names[_name(r)] > 1 else ''}</span></li>"
         for number, r in enumerate(resolutions)
     )
     return f"<ul class=index>{rows}</ul>"
@@ -85,7 +96,7 @@ def _index(resolutions: Sequence[Resolution]) -> str:
 
 def _types_left(resolution: Resolution) -> str:
     at_most = "" if resolution.complete else "at most "
-    return f"{at_most}{counted(len(resolution.launchable), 'instance type')}"
+    return f"{at_most}{counted(len(launched(resolution)), 'instance type')}"
 
 
 def _workloads(fits: Sequence[WorkloadFit]) -> Iterator[str]:
@@ -113,8 +124,7 @@ def _workload(fit: WorkloadFit) -> str:
     refused = [verdict for verdict in fit.verdicts if verdict.refusal is not None] if fit.ignored is None else []
     why = "".join(map(_refusal, refused[:6]))
     why += f"<div class=quiet>and {len(refused) - 6:,} more</div>" if len(refused) > 6 else ""
-    label = label_of(fit.workload.source)
-    place = object_place(fit.workload) + (f" with {label}" if label else "")
+    place = object_place(fit.workload)
     return (
         f"<tr class={tone}><td><b>{escaped(fit.workload.label)}</b><br>{code(place)}</td>"
         f"<td class=taken>{taken}</td><td>{why}</td></tr>"
@@ -161,11 +171,25 @@ def _sentence(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def _matrix(resolutions: Sequence[Resolution]) -> Iterator[str]:
-    """Yield a table with the number of instance types that each two pools share."""
+def _matrices(resolutions: Sequence[Resolution]) -> Iterator[str]:
+    """Yield a table for each environment with the number of instance types that each two of its pools share."""
+    tables = [
+        _matrix(name, members) for name, members in group_by_environment(resolutions).items() if len(members) > 1
+    ]
+    if tables:
+        lead = (
+            "Instance types that two pools can both launch; the diagonal is a pool's own number. "
+            "Karpenter asks the pools from the top."
+        )
+        if len(tables) > _MOST_MATRICES:
+            lead += f" The first {_MOST_MATRICES} of {len(tables):,} environments."
+        shown = "".join(tables[:_MOST_MATRICES])
+        yield f"<section><h2>Overlap</h2><p class=quiet>{lead}</p>{shown}</section>"
+
+
+def _matrix(environment: str, resolutions: Sequence[Resolution]) -> str:
+    """Return the table of one environment."""
     shown = resolutions[:_MOST_IN_MATRIX]
-    if len(shown) < 2:
-        return
     numbers = range(len(shown))
     head = "".join(f"<th>{number + 1}</th>" for number in numbers)
     rows = ""
@@ -173,19 +197,16 @@ def _matrix(resolutions: Sequence[Resolution]) -> Iterator[str]:
         cells = "".join(_cell(shown[row], shown[column], row == column) for column in numbers)
         rows += f"<tr><th scope=row>{row + 1}&nbsp;{escaped(short(_name(shown[row]), 24))}</th>{cells}</tr>"
     left = len(resolutions) - len(shown)
-    more = f" The first {len(shown)} of {len(resolutions):,} pools." if left else ""
-    yield (
-        "<section><h2>Overlap</h2><p class=quiet>Instance types that two pools can both launch; the diagonal is a "
-        f"pool's own number. Karpenter asks the pools from the top.{more}</p>"
-        f"<div class=scroll><table class=matrix><tr><td></td>{head}</tr>{rows}</table></div></section>"
-    )
+    more = f"<p class=quiet>The first {len(shown)} of {len(resolutions):,} pools.</p>" if left else ""
+    title = f"<h3>{escaped(environment)}</h3>" if environment else ""
+    return f"{title}{more}<div class=scroll><table class=matrix><tr><td></td>{head}</tr>{rows}</table></div>"
 
 
 def _cell(first: Resolution, second: Resolution, same: bool) -> str:
     if first.catalog.names != second.catalog.names:
         return "<td title='other instance types are known of them'>?</td>"
-    number = len(first.launchable & second.launchable)
-    smaller = min(len(first.launchable), len(second.launchable))
+    own, other = launched(first), launched(second)
+    number, smaller = len(own & other), min(len(own), len(other))
     share = number / smaller * 100 if smaller and not same else 0
     return f'<td class="{"own" if same else ""}" style="--share:{share:.0f}%">{number:,}</td>'
 
@@ -193,12 +214,11 @@ def _cell(first: Resolution, second: Resolution, same: bool) -> str:
 def _pool(number: int, resolution: Resolution) -> str:
     node_class = resolution.node_class
     of_class = f"EC2NodeClass {node_class.name}, " if node_class is not None and node_class.name else ""
-    label = label_of(resolution.pool.source)
-    place = object_place(resolution.pool) + (f" with {label}" if label else "")
+    place = object_place(resolution.pool)
     kinds = ", ".join(resolution.capacity_types) or "no capacity type"
-    tone = "none" if resolution.launchable else "all"
+    tone = "none" if launched(resolution) else "all"
     parts = [
-        f"<h2>{escaped(_name(resolution))}</h2><p class=verdict>{escaped(_types_left(resolution))}</p>",
+        f"<h2>{escaped(_name(resolution))}</h2><p class=verdict>{_verdict(resolution)}</p>",
         f"<p class=quiet>{escaped(of_class)}{escaped(kinds)}<br>{code(place)}</p>",
         f"<h3>Allowed types after each line</h3>{_funnel(resolution)}",
         *_charts(resolution),
@@ -207,6 +227,12 @@ def _pool(number: int, resolution: Resolution) -> str:
         *(f"<p class=quiet>Not known: {inline_code(fact.reason)}</p>" for fact in resolution.unknown[:6]),
     ]
     return f'<section class="pool {tone}" id="pool-{number}">{"".join(parts)}</section>'
+
+
+def _verdict(resolution: Resolution) -> str:
+    """Return the sentences that the text of `explain` prints as the verdict of a pool."""
+    first, *more = (line.strip().removeprefix("=> ") for line in verdict(resolution, _UNWRAPPED))
+    return inline_code(first) + "".join(f"<br><span class=quiet>{inline_code(line)}</span>" for line in more)
 
 
 def _funnel(resolution: Resolution) -> str:
@@ -220,7 +246,7 @@ def _funnel(resolution: Resolution) -> str:
         key = providers_key(line.key, resolution.pool.provider)
         note = f" ({line.note})" if line.note else ""
         rows.append((f"{key} {line.operator} {values}{note}  {place_line(line.node)}", len(line.after)))
-    rows.append(("with an image", len(resolution.launchable)))
+    rows += [(step.words, len(step.left)) for step in launch_steps(resolution)]
     return bars(rows)
 
 
@@ -228,9 +254,11 @@ def _charts(resolution: Resolution) -> Iterator[str]:
     """Yield charts with the price of each launchable type by its vCPUs and by its memory."""
     catalog = resolution.catalog
     prices = [
-        (price, name) for price, name in resolution.prices.list_prices(resolution.launchable) if price is not None
+        (price, name)
+        for price, name in resolution.prices.list_prices(find_launched_types(resolution))
+        if price is not None
     ]
-    without = len(resolution.launchable) - len(prices)
+    without = len(find_launched_types(resolution)) - len(prices)
     vcpus, memory = list[Point](), list[Point]()
     for price, name in prices:
         arch = catalog.label(name, ARCH) or ""
@@ -272,7 +300,9 @@ def _zones(resolution: Resolution) -> str:
 
 def _cheapest(resolution: Resolution) -> Iterator[str]:
     catalog = resolution.catalog
-    prices = sorted((p, name) for p, name in resolution.prices.list_prices(resolution.launchable) if p is not None)
+    prices = sorted(
+        (p, name) for p, name in resolution.prices.list_prices(find_launched_types(resolution)) if p is not None
+    )
     if not prices:
         return
     rows = [

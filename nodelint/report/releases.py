@@ -103,8 +103,8 @@ def target_lines(report: Report) -> list[str]:
             count = counted(len(group.objects), "object")
             lines.append(
                 f"Target of {count}: not known. {unclear.place} ({unclear.by}) states a release that nodelint cannot "
-                f"resolve. Judged for {karpenter_text(group.chosen)}: what depends on the release is no error. Name "
-                "it with --karpenter-version."
+                f"resolve. Judged for {karpenter_text(group.chosen)}: findings that depend on the release are no "
+                "errors. Name it with --karpenter-version."
             )
             continue
         text = karpenter_text(group.chosen)
@@ -121,7 +121,7 @@ def target_lines(report: Report) -> list[str]:
             text += f"; Kubernetes {_listed(versions)}, by {by}"
         line = f"Target of {counted(len(group.objects), 'object')}: Karpenter {text}"
         if len({choice.karpenter for choice in group.chosen if choice.karpenter_from}) > 1:
-            line += "; they differ, and each may be that of these objects, so each is judged"
+            line += "; each of these releases may run, so each object is judged for all of them"
         if older and any(choice.later for choice in group.chosen):
             line += f"; {_cite_older(older)}: they are judged as converted to v1"
         elif older:

@@ -109,7 +109,7 @@ def headline(report: Report, files: int, unread: Sequence[UnreadGroup] = ()) -> 
         return f"{nothing[0].lower()}{nothing[1:]}"
     if not judged(report):
         return f"nothing judged: {objects_text(report)} in {counted(files, 'file')}"
-    unjudged = unjudged_text(report, unread, cover(report).in_part)
+    unjudged = unjudged_text(report, cover(report), unread)
     clear = say_all_clear("check", report.unbuilt, unjudged)
     return f"{clear[0].lower()}{clear[1:]}: {scope(report, files)}"
 

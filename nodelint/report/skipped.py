@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from nodelint.inventory.unread_forms import UnreadGroup
     from nodelint.lint.engine import Report
     from nodelint.model.manifest import Object
+    from nodelint.report.coverage import Coverage
 
 _MOST = 3
 """The most paths that a line names."""
@@ -35,28 +36,27 @@ _NOT_RENDERED = {
 _HOW = {"overlay": "not rendered", "chart": "rendered without helm"}
 
 
-def unjudged_text(report: Report, unread: Sequence[UnreadGroup] = (), in_part: Sequence[Object] = ()) -> str:
-    """Return `1 class not judged, 2 pools not judged in full`; empty if every rule judged everything.
-
-    `in_part` are the objects with an unknown value that affects findings.
-    """
+def unjudged_text(report: Report, coverage: Coverage, unread: Sequence[UnreadGroup] = ()) -> str:
+    """Return `1 class not judged, 2 pools not judged in full`; empty if every rule judged everything."""
     object_ids = {id(obj) for obj in report.objects}
-    groups: dict[str, list[tuple[str, Object | None]]] = {"not judged": [], "not judged in full": []}
-    for skip in report.skipped:
-        if skip.object is not None or skip.path:
-            passed_over = skip.rule is None and (skip.object is None or id(skip.object) not in object_ids)
-            groups["not judged" if passed_over else "not judged in full"].append((skip.path, skip.object))
-    groups["not judged in full"] += [(obj.source.path, obj) for obj in in_part]
-    parts = [f"{_counts(things)} {how}" for how, things in groups.items() if things]
+    passed_over = [
+        (skip.path, skip.object)
+        for skip in report.skipped
+        if skip.rule is None and (skip.object is not None or skip.path) and id(skip.object) not in object_ids
+    ]
+    parts = [f"{_counts(passed_over)} not judged"] if passed_over else []
+    parts += [text] if (text := in_part_text(coverage)) else []
     parts += [f"{_files(place)} {_HOW.get(place.kind, 'not read')}" for place in unread]
     if report.unbuilt:
         parts.append(f"{counted(len(report.unbuilt), 'remark')} on overlays")
     return ", ".join(parts)
 
 
-def in_part_text(objects: Sequence[Object]) -> str:
-    """Return a text such as `2 pools not judged in full`."""
-    return f"{_counts([(obj.source.path, obj) for obj in objects])} not judged in full"
+def in_part_text(coverage: Coverage) -> str:
+    """Return a text such as `2 pools not judged in full`; empty if there is no such object or file."""
+    things: list[tuple[str, Object | None]] = [(obj.source.path, obj) for obj in coverage.in_part]
+    things += [(path, None) for path in coverage.files_in_part]
+    return f"{_counts(things)} not judged in full" if things else ""
 
 
 def gaps_text(report: Report, unread: Sequence[UnreadGroup] = ()) -> str:
@@ -70,7 +70,7 @@ def gaps_text(report: Report, unread: Sequence[UnreadGroup] = ()) -> str:
     coverage = cover(report)
     left_out = [(path, None) for path, *_ in coverage.not_judged]
     parts = [f"{_counts(left_out)} not judged"] if left_out else []
-    parts += [in_part_text(coverage.in_part)] if coverage.in_part else []
+    parts += [text] if (text := in_part_text(coverage)) else []
     if not coverage.not_judged and report.unjudged:
         parts.append(f"{counted(report.unjudged, 'document')} not read")
     parts += [f"{_files(place)} not read" for place in unread if place.kind != "chart"]
@@ -115,9 +115,11 @@ def unread_lines(unread: Sequence[UnreadGroup]) -> list[str]:
                 f"Not read: {holds} {what} not YAML in {_PLACES[place.kind]}: {list_first(place.files, _MOST)}."
             )
     if programs:
-        objects = counted(sum(unread.objects for unread in programs), "Karpenter object")
+        number = sum(unread.objects for unread in programs)
         where = ", ".join(f"{_files(place)} ({list_first(place.files, _MOST)})" for place in programs)
-        lines.append(f"Not read: {objects} in {where}; pipe what they generate into `nodelint check -`.")
+        what = f"{counted(number, 'Karpenter object')} in {where}" if number else where
+        them = "it generates" if sum(len(place.files) for place in programs) == 1 else "they generate"
+        lines.append(f"Not read: {what}; pipe what {them} into `nodelint check -`.")
     return lines
 
 

@@ -25,6 +25,7 @@ from nodelint.report.skipped import UNREADABLE, in_part_text, unjudged_text, unr
 
 if TYPE_CHECKING:
     from nodelint.inventory.unread_forms import UnreadGroup
+    from nodelint.model.finding import Edit
     from nodelint.report.run_info import Run, SnapshotSummary
 
 
@@ -107,10 +108,10 @@ def _outcome(report: Report, where: str, target: str, unread: Sequence[UnreadGro
         return f"Found {found}: {broken}"
     if found:
         text = f"Found {found} in {where}, for {target}"
-        return f"{text}; {in_part_text(coverage.in_part)}" if coverage.in_part else text
+        return "; ".join(filter(None, [text, in_part_text(coverage)]))
     if not judged(report):
         return f"Nothing was judged: {where}"
-    unjudged = unjudged_text(report, unread, coverage.in_part)
+    unjudged = unjudged_text(report, coverage, unread)
     if any(place.kind == UNREADABLE for place in unread):
         return f"{unjudged}; nothing found in the rest: {where}, for {target}"
     return f"{say_all_clear('check', report.unbuilt, unjudged)}: {where}, for {target}"
@@ -128,15 +129,24 @@ def _targets(report: Report, karpenter_named: bool) -> tuple[str, list[str]]:
 
 
 def _fixable(results: Sequence[Result]) -> str:
-    safeties = [result.safety for result in results if result.finding.edits]
+    safeties = [result.safety for result in results if is_editable(result.finding.edits)]
     safe, unsafe = safeties.count("safe"), safeties.count("unsafe")
     ways = [f"{safe:,} fixable with --fix"] if safe else []
     if unsafe:
         ways.append(f"{unsafe:,} {'more' if ways else 'fixable'} with --unsafe-fixes")
-    chosen = sum(bool(result.finding.suggestions) and not result.finding.edits for result in results)
+    offered = [result for result in results if result.finding.suggestions and not result.finding.edits]
+    chosen = sum(any(is_editable(offer.edits) for offer in result.finding.suggestions) for result in offered)
     if chosen:
         ways.append(f"{chosen:,} {'more' if ways else 'fixable'} with --apply FILE:LINE")
+    elsewhere = sum(bool(result.finding.edits) for result in results) - len(safeties) + len(offered) - chosen
+    if elsewhere:
+        ways.append(f"{elsewhere:,} {'more' if ways else 'fixable'} if the files of the edits are named too")
     return ", ".join(ways)
+
+
+def is_editable(edits: Sequence[Edit]) -> bool:
+    """Return whether there are edits and all are in files that the user named."""
+    return bool(edits) and all(edit.source.is_editable for edit in edits)
 
 
 def _describe_snapshot(snapshot: SnapshotSummary) -> str:

@@ -64,7 +64,9 @@ def budget_now(pool: Plain, reason: str, states: Sequence[NodeState], now: datet
     since = None
     if counts is not None and counts.schedule is not None:
         windows = list(counts.windows(start - _BEFORE, start + timedelta(minutes=1)))
-        since = windows[-1][0] if windows else None
+        began = windows[-1][0] if windows else None
+        # A window that is as old as the search began earlier: its start is not known.
+        since = began if began is not None and began > start - _BEFORE else None
     index = None
     if counts is not None and entries is not None:
         index = next(

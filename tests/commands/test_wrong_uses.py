@@ -35,6 +35,12 @@ def put(folder: Path, files: dict[str, str]) -> None:
             None,
             "--old a is compared with this folder; to compare another one: `nodelint plan",
         ),
+        (["plan", "--from", "main"], 2, "No such option '--from'; write `--against`"),
+        (["clean", "--all"], 2, "No such option '--all'; everything is included without an option"),
+        (["rule", "--list"], 2, "No such option '--list'; `nodelint rule` without a name lists the rules"),
+        (["baseline", "--update"], 2, "No such option '--update'; `nodelint baseline` writes the baseline again"),
+        (["check", "--min-severity", "error"], 2, "No such option '--min-severity'; write `--fail-on`"),
+        (["check", "https://a.b/c.yaml"], 2, "nodelint: https://a.b/c.yaml: nodelint reads no addresses: `curl"),
         (["check", "a", "-f", "prod.tfvars"], 2, "name a file of Terraform's as a path, next to its module"),
         (
             ["check", "a", "--baseline", "README.md"],

@@ -37,6 +37,7 @@ TEXT_RULES = {
     "repeated-by-loop",
     "replaced-list",
     "required-field-not-printed",
+    "terraform-syntax",
     "unmatched-patch",
     "unquoted-value",
     "value-never-printed",

@@ -708,7 +708,7 @@ def test_statements_that_differ_are_each_judged(tmp_path: Path, nodelint: Run) -
     assert "unsafe" in done.stdout, "what one release needs another need not"
     assert lines(done)[-2] == (
         "Target of 2 objects: Karpenter 1.2.1 and 1.8.1, by prod/k.yaml:2 (the HelmRelease) and dev/k.yaml:2 (the"
-        " HelmRelease); they differ, and each may be that of these objects, so each is judged."
+        " HelmRelease); each of these releases may run, so each object is judged for all of them."
     )
 
 
@@ -720,7 +720,7 @@ def test_what_states_something_for_several_releases_is_named_once(tmp_path: Path
     assert target["kubernetes"] == ["1.32"]
     assert sorted(evidence["path"] for evidence in target["evidence"]) == ["dev/k.yaml", "eks.tf", "prod/k.yaml"]
     line = lines(nodelint("check", "--snapshot", "bundled"))[-2]
-    assert "; Kubernetes 1.32, by eks.tf:2 (module.eks); they differ, and each may be" in line
+    assert "; Kubernetes 1.32, by eks.tf:2 (module.eks); each of these releases may run" in line
 
 
 def test_what_differs_between_releases_by_numbers_alone_is_one_finding(tmp_path: Path, nodelint: Run) -> None:

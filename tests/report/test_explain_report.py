@@ -109,6 +109,7 @@ Karpenter 1.15.1, Kubernetes 1.31
      21  █·········          karpenter.sh/capacity-type Exists (minValues 2)
      21  █·········          team=web (label of the template)
                                (a label of your own: no instance type has it)
+     16  █·········      -5  the class has no image for them
 
 => 16 of 1,363 instance types can be launched; 5 more have no image
 

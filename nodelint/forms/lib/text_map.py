@@ -18,7 +18,7 @@ from nodelint.model.finding import Also, Edit, Span, Withheld, span_of
 from nodelint.model.manifest import Object
 from nodelint.text import Node, Source, SourceText, reread
 
-_DEFAULT, _GIVEN = "the chart's default", "a value of this file"
+_DEFAULT, _GIVEN = "the chart's default", "rendered with this value"
 
 
 def make_built(

@@ -142,8 +142,8 @@ class _ExpressionChecker:
             raise self.fail("could not find the end of the text that starts here")
         before = self.tokens[self.at - 1] if self.at else None
         is_sign = before is not None and before.kind in (*_OPERATORS, "=", "?", ":")
-        behind = f" behind `{before.kind}`" if before is not None and is_sign else ""
-        raise self.fail(f"expected a value{behind}, found {self.describe_next()}")
+        after = f" after `{before.kind}`" if before is not None and is_sign else ""
+        raise self.fail(f"expected a value{after}, found {self.describe_next()}")
 
     def bracketed(self, opened: Token) -> None:
         if opened.kind == "(":
@@ -174,7 +174,7 @@ class _ExpressionChecker:
             key = self.next_text()
             self.expression()
             if self.peek() not in ("=", ":"):
-                named = f" behind the key `{key}`" if len(key) <= 40 and "\n" not in key else ""
+                named = f" after the key `{key}`" if len(key) <= 40 and "\n" not in key else ""
                 raise self.unclosed(opened) or self.fail(f"expected `=`{named}, found {self.describe_next()}")
             self.at += 1
             self.expression()
@@ -191,12 +191,12 @@ class _ExpressionChecker:
         self.loop_names()
         self.expression()
         if self.peek() != ":":
-            raise self.fail(f"expected `:` behind what the `for` runs over, found {self.describe_next()}")
+            raise self.fail(f"expected `:` after what the `for` runs over, found {self.describe_next()}")
         self.at += 1
         self.expression()
         is_object = opened.kind == "{"
         if is_object and self.peek() != "=>":
-            raise self.fail(f"expected `=>` behind the key of the `for`, found {self.describe_next()}")
+            raise self.fail(f"expected `=>` after the key of the `for`, found {self.describe_next()}")
         if is_object:
             self.at += 1
             self.expression()
@@ -204,18 +204,18 @@ class _ExpressionChecker:
         if self.word() == "if":
             self.at += 1
             self.expression()
-        self.close(opened, f"`{_CLOSING[opened.kind]}` behind the `for`")
+        self.close(opened, f"`{_CLOSING[opened.kind]}` after the `for`")
 
     def loop_names(self) -> None:
         for _ in range(2):
             if self.peek() != "id":
-                raise self.fail(f"expected a name behind `for`, found {self.describe_next()}")
+                raise self.fail(f"expected a name after `for`, found {self.describe_next()}")
             self.at += 1
             if self.peek() != ",":
                 break
             self.at += 1
         if self.word() != "in":
-            raise self.fail(f"expected `in` behind the names of the `for`, found {self.describe_next()}")
+            raise self.fail(f"expected `in` after the names of the `for`, found {self.describe_next()}")
         self.at += 1
 
     def close(self, opened: Token, expected: str) -> None:
@@ -242,7 +242,7 @@ class _ExpressionChecker:
             scoped = True
         if self.peek() != "(":
             if scoped:
-                raise self.fail(f"expected `(` behind the name of the function, found {self.describe_next()}")
+                raise self.fail(f"expected `(` after the name of the function, found {self.describe_next()}")
             return
         opened = self.tokens[self.at]
         self.at += 1
@@ -251,7 +251,7 @@ class _ExpressionChecker:
             self.expression()
             if self.peek() == "...":
                 self.at += 1
-                self.close(opened, "`)` behind `...`")
+                self.close(opened, "`)` after `...`")
                 self.at -= 1
             elif self.peek() == ",":
                 self.at += 1
@@ -267,9 +267,9 @@ class _ExpressionChecker:
             self.at += 1
             if opened.kind == ".":
                 if self.peek() not in ("id", "num", "*"):
-                    raise self.fail(f"expected a name behind `.`, found {self.describe_next()}")
+                    raise self.fail(f"expected a name after `.`, found {self.describe_next()}")
                 if self.peek() == "num" and "." in self.next_text():
-                    raise self.fail("one index directly behind another is written as `[0][1]`")
+                    raise self.fail("one index directly after another is written as `[0][1]`")
                 self.at += 1
                 continue
             around, self.lines = self.lines, False
@@ -291,7 +291,7 @@ class _ExpressionChecker:
         heredoc = self.heredocs.get(token.start)
         if heredoc is not None:
             if self.text[heredoc.mark : heredoc.start].rstrip("\r\n")[-1:] in " \t":
-                raise _Broken(token.start, "a blank stands behind the mark of the heredoc, which Terraform refuses")
+                raise _Broken(token.start, "a blank stands after the mark of the heredoc, which Terraform refuses")
             self.check_template(heredoc.start, heredoc.end)
 
     def check_template(self, start: int, end: int, quoted: bool = False) -> None:
@@ -386,9 +386,9 @@ class _BodyChecker(_ExpressionChecker):
                 self.label(self.tokens[self.at])
             self.at += 1
         if self.peek() != "{":
-            behind = self.tokens[self.at - 1] is head
-            expected = "`=` or `{`" if behind else "`{`"
-            raise self.fail(f"expected {expected} behind `{name}`, found {self.describe_next()}")
+            is_alone = self.tokens[self.at - 1] is head
+            expected = "`=` or `{`" if is_alone else "`{`"
+            raise self.fail(f"expected {expected} after `{name}`, found {self.describe_next()}")
         brace = self.tokens[self.at]
         self.at += 1
         if self.peek() in ("nl", "}", "end"):
@@ -417,7 +417,7 @@ class _BodyChecker(_ExpressionChecker):
         self.at += 1
         if self.peek() != "=":
             raise self.fail(
-                f"expected `=` behind `{name}`, found {self.describe_next()}: a block on one line holds one attribute"
+                f"expected `=` after `{name}`, found {self.describe_next()}: a block on one line holds one attribute"
             )
         self.attribute(name, set(), head)
         if self.peek() != "}":
@@ -427,4 +427,4 @@ class _BodyChecker(_ExpressionChecker):
 
     def end_line(self, what: str) -> None:
         if self.peek() not in ("nl", "end"):
-            raise self.fail(f"expected the end of the line behind {what}, found {self.describe_next()}")
+            raise self.fail(f"expected the end of the line after {what}, found {self.describe_next()}")

@@ -7,6 +7,7 @@ import re
 
 from nodelint.base.tuples import NamedTuple
 from nodelint.base.types import TYPE_CHECKING
+from nodelint.forms.registry import TERRAFORM
 from nodelint.model.finding import Span
 
 if TYPE_CHECKING:
@@ -49,6 +50,18 @@ class BlockText(NamedTuple):
     """The place of its first label with quotes: the type of a resource."""
     text: str
     """The text between its braces. A module from GitHub has its source and version in the registry instead."""
+
+
+def find_syntax_error(source: Source) -> tuple[int, str] | None:
+    """Return the offset and the reason of the first place that Terraform refuses in a file. None if it reads the
+    file, and for files in JSON and of other tools.
+    """
+    endings = (*TERRAFORM.endings, *TERRAFORM.inputs, *TERRAFORM.heads)
+    if source.built is not None or not source.path.endswith(endings):
+        return None
+    from nodelint.forms.terraform.hclcheck import find_hcl_problem
+
+    return find_hcl_problem(source.text)
 
 
 def find_blocks(source: Source) -> Sequence[BlockText]:

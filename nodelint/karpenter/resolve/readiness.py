@@ -67,6 +67,29 @@ def later_steps(resolution: Resolution) -> tuple[LaterStep, ...]:
     return tuple(found)
 
 
+def launch_steps(resolution: Resolution) -> tuple[LaterStep, ...]:
+    """Return the steps from the types that meet the requirements to those that an empty pool can launch: first the
+    types without an image, then `later_steps` among the types with an image.
+
+    The numbers of every report are those of these steps, so that they add up.
+    """
+    left, found = resolution.launchable, []
+    without = resolution.candidates - left
+    if without:
+        found.append(LaterStep("the class has no image for them", "have no image", without, left))
+    for step in later_steps(resolution):
+        removed, remaining = left - step.left, left & step.left
+        left = remaining
+        if removed:
+            found.append(LaterStep(step.words, step.why, removed, remaining))
+    return tuple(found)
+
+
+def find_launched_types(resolution: Resolution) -> TypeSet:
+    """Return the types that remain after `launch_steps`. A report counts and lists these."""
+    return resolution.launchable & ready(resolution)
+
+
 def _types_of_full(resolution: Resolution) -> TypeSet:
     """Return the candidates whose only offerings are reservations without a free instance at the time of the AWS
     facts.
@@ -125,4 +148,4 @@ def why_none_launched(resolution: Resolution) -> str | None:
 
 def launched(resolution: Resolution) -> TypeSet:
     """Return the types that an empty pool can launch for its first pod: what `explain` and `plan` count."""
-    return NONE if why_none_launched(resolution) is not None else resolution.launchable & ready(resolution)
+    return NONE if why_none_launched(resolution) is not None else find_launched_types(resolution)

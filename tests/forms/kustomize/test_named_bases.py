@@ -69,4 +69,4 @@ def test_fit_names_the_overlay_of_pools_that_share_a_name(nodelint: Run, reposit
 
 def test_check_names_a_place_of_several_overlays_once(nodelint: Run, repository: Path) -> None:
     done = nodelint("check", "--select", "no-pool-for-workload", ".")
-    assert done.stdout.count("`edge` refuses the pods") == 1
+    assert done.stdout.count("`edge` cannot take the pods") == 1

@@ -5,6 +5,7 @@ The verdicts are those of hashicorp/hcl, recorded; where its binding pygohcl is 
 
 from __future__ import annotations
 
+import json
 import random
 import re
 from collections.abc import Callable
@@ -57,45 +58,45 @@ resource "kubernetes_manifest" "pool" {
 
 REFUSED = {
     "list not closed": ("a = [1, 2\n  b = 3", "2:3: expected `,` or `]` of the `[` in line 1, found the name `b`"),
-    "value missing": ("a =", "1:4: expected a value behind `=`, found the end of the line"),
+    "value missing": ("a =", "1:4: expected a value after `=`, found the end of the line"),
     "quote not closed": ('a = "x', "1:5: could not find the end of the quoted text"),
     "object without comma": (
         "a = { b = 1 c = 2 }",
         "1:13: expected `,` or the end of the line in front of the next key",
     ),
-    "operator without right side": ("a = 1 +", "1:8: expected a value behind `+`, found the end of the line"),
+    "operator without right side": ("a = 1 +", "1:8: expected a value after `+`, found the end of the line"),
     "template not closed": ('a = "${b"', "1:5: could not find the end of the quoted text"),
     "conditional without else": ("a = var.b ? 1", "1:11: the condition has no `:`"),
-    "two equal signs": ("a == 1", "1:3: expected `=` or `{` behind `a`, found `==`"),
-    "for without result": ("a = [for x in [] : ]", "1:20: expected a value behind `:`, found `]`"),
+    "two equal signs": ("a == 1", "1:3: expected `=` or `{` after `a`, found `==`"),
+    "for without result": ("a = [for x in [] : ]", "1:20: expected a value after `:`, found `]`"),
     "for without collection": ("a = [for k in ]", "1:15: expected a value, found `]`"),
-    "comma after an attribute": ("a = 1,", "1:6: expected the end of the line behind the value of `a`, found `,`"),
-    "colon for equals": ("a: 1", "1:2: expected `=` or `{` behind `a`, found `:`"),
+    "comma after an attribute": ("a = 1,", "1:6: expected the end of the line after the value of `a`, found `,`"),
+    "colon for equals": ("a: 1", "1:2: expected `=` or `{` after `a`, found `:`"),
     "list without comma": ('a = ["x" "y"]', "1:10: expected `,` or `]`, found a text"),
-    "two values": ("a = 1 2", "1:7: expected the end of the line behind the value of `a`, found the number `2`"),
+    "two values": ("a = 1 2", "1:7: expected the end of the line after the value of `a`, found the number `2`"),
     "arguments without comma": ("a = max(1 2)", "1:11: expected `,` or `)`, found the number `2`"),
-    "object without equals": ("a = { b 1 }", "1:9: expected `=` behind the key `b`, found the number `1`"),
+    "object without equals": ("a = { b 1 }", "1:9: expected `=` after the key `b`, found the number `1`"),
     "comma in front of a key on the next line": ("a = {\n  b = 1\n  , c = 2\n}", "3:3: expected a value, found `,`"),
     "brackets that do not match": ("a = [1, 2)", "1:10: expected `,` or `]`, found `)`"),
     "parenthesis not closed": ("a = (1 + 2", "1:5: the `(` that stands here is not closed"),
-    "argument behind an expanded one": ("a = max(x..., 1)", "1:13: expected `)` behind `...`, found `,`"),
+    "argument after an expanded one": ("a = max(x..., 1)", "1:13: expected `)` after `...`, found `,`"),
     "set twice": ("a = 1\na = 2", "2:1: `a` is set a second time in its block"),
     "two attributes on a line": ("b { x = 1, y = 2 }", "1:10: expected the `}` of the block"),
     "block not ended on its line": ("b { x = 1\n}", "1:10: expected the `}` of the block"),
     "unknown escape": (r'a = "\d+"', r"1:6: `\d` is no escape of HCL"),
     "template in a label": ('resource "a" "${b}" {\n}', "1:14: a label of a block is a plain text"),
-    "value missing in a template": ('a = "x${1 + }y"', "1:13: expected a value behind `+`, found `}`"),
-    "value missing in a heredoc": ("a = <<E\nx: ${var.b +}\nE\n", "2:13: expected a value behind `+`, found `}`"),
+    "value missing in a template": ('a = "x${1 + }y"', "1:13: expected a value after `+`, found `}`"),
+    "value missing in a heredoc": ("a = <<E\nx: ${var.b +}\nE\n", "2:13: expected a value after `+`, found `}`"),
     "if without end": ('a = "%{ if b }x"', "1:6: the `%{ if }` that stands here has no `%{ endif }`"),
     "else twice": ('a = "%{ if b }x%{ else }y%{ else }z%{ endif }"', "1:26: `%{ else }` has no block here"),
-    "blank behind a heredoc's mark": ("a = <<E \nx\nE\n", "1:5: a blank stands behind the mark of the heredoc"),
+    "blank after a heredoc's mark": ("a = <<E \nx\nE\n", "1:5: a blank stands after the mark of the heredoc"),
     "end without if": ('a = "%{ endif }"', "1:6: `%{ endif }` has no block here"),
     "comment not closed": ("a = 1\n/* x", "2:1: the comment that begins here is not closed"),
     "code ends in a comment": ('a = "${b # }"', "1:10: the `}` of this code stands in a comment"),
-    "condition over lines": ("a = b ?\n  1 : 2", "1:8: expected a value behind `?`, found the end of the line"),
+    "condition over lines": ("a = b ?\n  1 : 2", "1:8: expected a value after `?`, found the end of the line"),
     "version without quotes": ("a = 1.2.3", "1:5: a number has one point at most"),
-    "index behind a splat's dot": ("a = b.0.1", "1:7: one index directly behind another"),
-    "YAML": ("spec:\n  a: 1", "1:5: expected `=` or `{` behind `spec`, found `:`"),
+    "index after a splat's dot": ("a = b.0.1", "1:7: one index directly after another"),
+    "YAML": ("spec:\n  a: 1", "1:5: expected `=` or `{` after `spec`, found `:`"),
     "JSON": ('{"a": 1}', "1:1: expected a block or an attribute here, found `{`"),
     "merge conflict": (
         "<<<<<<< HEAD\na = 1\n=======\na = 2\n>>>>>>> x",
@@ -114,7 +115,7 @@ READ = {
     "legacy index": "a = b.0.c",
     "call over lines": "a = merge(\n  b,\n  [\n    c\n  ]...\n)",
     "call of a provider": 'a = provider::aws::arn_parse("x")',
-    "call behind a blank": "a = max (1, 2,)",
+    "call after a blank": "a = max (1, 2,)",
     "signs": "a = !b && -c * (d + 1) % 2 >= - -3 || e == f == g",
     "nested templates": 'a = "x${b["y${c}"]}z${"${d}"}"',
     "template over lines": 'a = "x${\n  b\n}"',
@@ -184,7 +185,12 @@ def test_a_run_names_the_place_and_is_no_all_clear(
     write_files(tmp_path, files)
     done = nodelint("check", ".")
     assert done.returncode == 2
-    assert re.match(rf"nodelint: {re.escape(place)}: cannot be read: ", done.stderr), done.stderr
+    assert re.search(rf"error\[terraform-syntax\]: .*\n +--> {re.escape(place)}\n", done.stdout), done.stdout
+    assert place not in done.stderr
+    assert json.loads(nodelint("check", "--format", "json", ".").stdout)["findings"][0]["rule"] == "terraform-syntax"
+    ignored = nodelint("check", "--ignore", "terraform-syntax", ".")
+    assert ignored.returncode == 2
+    assert re.match(rf"nodelint: {re.escape(place)}: cannot be read: ", ignored.stderr), ignored.stderr
     assert "All good" not in done.stdout and "No findings" not in done.stdout
 
 
@@ -193,7 +199,7 @@ def test_a_broken_file_beside_the_one_that_was_named_is_named_and_the_rest_is_ch
 ) -> None:
     write_files(tmp_path, {"pool.tf": OBJECT.replace('"amd64"', '"amd46"'), "locals.tf": "locals {\n  x = 1 +\n}\n"})
     done = nodelint("check", "pool.tf")
-    assert done.stderr.startswith("nodelint: locals.tf:2:10: cannot be read: ")
+    assert "--> locals.tf:2:10\n" in done.stdout
     assert (done.returncode, "pool.tf:12:" in done.stdout) == (2, True), done.stdout
 
 
