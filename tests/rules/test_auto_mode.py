@@ -289,7 +289,7 @@ class TestOtherCommands:
 @pytest.mark.parametrize(("name", "count"), [("default", 1), ("defaults", 0)])
 def test_a_class_has_a_name_of_its_own(check: Check, name: str, count: int) -> None:
     report = check(node_class(name=name))
-    assert rules_of(report) == [("class-of-auto-mode", "warning")] * count
+    assert rules_of(report) == [("class-of-auto-mode", "info")] * count
 
 
 def test_an_ec2nodeclass_may_be_called_default(nodelint: Run, tmp_path: Path) -> None:
