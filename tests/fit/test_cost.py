@@ -126,6 +126,16 @@ def test_a_job_may_run_or_not(nodelint: Run, tmp_path: Path) -> None:
     assert (cost["least"]["nodes"], cost["most"]["pods"]) == (0, 3)
 
 
+def test_a_cron_job_runs_the_pods_of_its_job(nodelint: Run, tmp_path: Path) -> None:
+    job = "{parallelism: 4, template: {spec: {containers: [{name: a, resources: {requests: {cpu: 1}}}]}}}"
+    manifest = (
+        "---\napiVersion: batch/v1\nkind: CronJob\nmetadata: {name: web}\n"
+        f"spec: {{schedule: '@daily', jobTemplate: {{spec: {job}}}}}\n"
+    )
+    cost = cost_of(nodelint, tmp_path, pool(), manifest)
+    assert (cost["least"]["pods"], cost["most"]["pods"]) == (0, 4)
+
+
 @pytest.mark.parametrize(
     ("manifest", "words"),
     [

@@ -125,7 +125,7 @@ def test_bounds_without_a_number_between_them_are_explained_for_old_releases(
 ) -> None:
     key = "karpenter.k8s.aws/instance-cpu"
     text = nodepool(f'key: {key}, operator: Gt, values: ["3"]', f'key: {key}, operator: Lt, values: ["4"]')
-    write_files(tmp_path, {"pool.yaml": text, "nodelint.toml": f'karpenter-version = "{release}"\n'})
+    write_files(tmp_path, {"pool.yaml": text, "nodelint.yaml": f'karpenter-version: "{release}"\n'})
     (tmp_path / ".git").mkdir()
     monkeypatch.chdir(tmp_path)
     buffer = Buffer((tmp_path / "pool.yaml").as_uri(), 1, text, "utf-16")
