@@ -104,7 +104,8 @@ class Subcharts:
         found = list(islice(self._list_releases(path, ()), MOST_RELEASES + 1))
         if len(found) > MOST_RELEASES:
             note_limit(self.defaults[path].path, MOST_RELEASES, "releases of one chart")
-        return found[:MOST_RELEASES]
+            found.pop()
+        return found
 
     def _list_releases(self, path: str, inner: Sequence[str]) -> Iterator[SubchartRelease]:
         if path in inner or len(inner) >= _DEEPEST:
