@@ -46,7 +46,7 @@ def positions_hold(data: bytes, path: str) -> None:
 
 
 def fixes_hold(data: bytes) -> None:
-    """All rules run without a fault; a fix settles, and what it leaves is read as well as before."""
+    """Check that all rules run without a fault, and that fixes end and leave a text that can be read."""
     from nodelint.lint.autofix import fix
     from nodelint.lint.engine import LintRequest, Selection, Target, lint
     from nodelint.model.releases import NEWEST
@@ -94,7 +94,7 @@ def configuration_holds(data: bytes) -> None:
 
 
 def log_holds(data: bytes) -> None:
-    """A log of anything is sorted into groups, or refused by NoLog."""
+    """Check that any text is sorted into groups of log lines, or refused with NoLog."""
     from nodelint.triage import NoLog, triage
 
     with suppress(NoLog):
@@ -102,7 +102,7 @@ def log_holds(data: bytes) -> None:
 
 
 def modules_hold(data: bytes) -> None:
-    """A module of Terraform is filled in with and without its defaults; what is filled is what is read."""
+    """Check that objects rendered from Terraform, with and without defaults, can be read."""
     from nodelint.forms.terraform.rendered import filled_by_terraform
     from nodelint.text import Source
 
@@ -135,7 +135,7 @@ def filling_holds(data: bytes) -> None:
 
 
 def masks_hold(data: bytes) -> None:
-    """A masked text is as long as it was, and none of its code is left to YAML."""
+    """Check that masking keeps the length of a text, and leaves no template code in it."""
     from nodelint.text import placeholders
 
     text = data.decode(errors="replace")
@@ -151,7 +151,7 @@ def masks_hold(data: bytes) -> None:
 
 
 def ignoring_holds(data: bytes) -> None:
-    """Patterns of anything are read, and say of each path whether they match it."""
+    """Check that any glob can be read, and matches a path or does not."""
     from nodelint.files.wildmatch import matches
 
     pattern, _, path = data.decode(errors="surrogateescape").partition("\n")

@@ -20,7 +20,7 @@ from nodelint.ec2.snapshot.columns import columns_text  # noqa: E402
 
 
 def columns_file(catalogue: bytes) -> str:
-    """Return the text of the file, of that of the catalogue."""
+    """Return the text of `catalog_columns.json` for the bytes of `catalog.json`."""
     snapshot = parse_snapshot(catalogue)
     head = json.loads(snapshot_text(snapshot._replace(rows=[])))
     types = json.loads(snapshot_text(snapshot))["instanceTypes"]
@@ -30,7 +30,7 @@ def columns_file(catalogue: bytes) -> str:
 
 
 def main() -> None:
-    """Write the file."""
+    """Write `catalog_columns.json` from `catalog.json`."""
     text = columns_file(Path(DATA, "catalog.json").read_bytes())
     Path(DATA, "catalog_columns.json").write_text(text, encoding="utf-8")
 

@@ -153,7 +153,7 @@ def _output(shown: str) -> str:
 
 
 def main() -> None:
-    """Pages of commands that are gone are deleted."""
+    """Write the page of each command, and delete the pages of commands that no longer exist."""
     FOLDER.mkdir(parents=True, exist_ok=True)
     for page in FOLDER.glob("*.md"):
         page.unlink()

@@ -170,7 +170,7 @@ def _conda_name(requirement: str) -> str:
 
 
 def main() -> None:
-    """Write each file."""
+    """Write the files for package managers."""
     for name, text in files().items():
         path = ROOT / "packaging" / name
         path.parent.mkdir(parents=True, exist_ok=True)

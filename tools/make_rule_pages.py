@@ -18,7 +18,7 @@ from nodelint.rule.definition import Rule, bundled, index, load  # noqa: E402
 
 
 def main() -> None:
-    """Pages of rules that are gone are deleted."""
+    """Write the page of each rule, and delete the pages of rules that no longer exist."""
     folder = ROOT / "docs" / "rules"
     folder.mkdir(parents=True, exist_ok=True)
     rules = load(bundled())

@@ -35,7 +35,7 @@ _REPOSITORIES = {
 
 
 def main() -> None:
-    """Write the file."""
+    """Write the versions of the public Terraform modules to `nodelint/data/`."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
     folder = parser.parse_args().folder

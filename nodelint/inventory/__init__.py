@@ -56,8 +56,9 @@ class Inventory(NamedTuple):
 
     @property
     def rendered_inputs(self) -> frozenset[str]:
-        """Return the paths of the files that the rendered manifests come from: what a chart makes of an object among
-        its values stands for that object.
+        """Return the paths of the files from which manifests are rendered.
+
+        An object in such a file, such as a pool in a chart's values, is judged as it is rendered.
         """
         return frozenset(path for built in self.built for path in built.parts)
 

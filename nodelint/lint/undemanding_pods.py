@@ -74,8 +74,8 @@ _OTHER_RESOURCES = re.compile(
 
 
 def requests_little(text: str, daemons: dict[str, int]) -> bool:
-    """Return whether all pods of a text together request only a little CPU and memory, in addition to `daemons`, and
-    nothing else.
+    """Return whether the pods of a text, with the DaemonSets' requests (`daemons`), request only a little CPU and
+    memory, and no other resource.
     """
     written = _NOT_WRITTEN.sub("", text) if "{{" in text or " #" in text else text
     if holds_any(written, _DEMANDING_PARTS) and _DEMANDING.search(written) is not None:

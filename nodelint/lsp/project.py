@@ -38,7 +38,8 @@ _A_WHILE = timedelta(minutes=1)
 
 
 class Project:
-    """The views of a state, with caches from one state to the next.
+    """Makes the view of an open file from the texts that are open in the editor, and caches facts and results between
+    edits.
 
     `now` returns the time in UTC. `pause` is called between judged objects, and may raise an exception to end the
     run.

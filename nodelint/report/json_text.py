@@ -39,7 +39,10 @@ class _Writer:
         self._names: dict[str, str] = {}
 
     def parts(self, value: object, margin: str, depth: int) -> Iterator[str]:
-        """Yield the text of a value in parts down to `depth`; each line begins with `margin`."""
+        """Yield the JSON text of a value in parts. Values nested deeper than `depth` are one part.
+
+        Each line begins with `margin`.
+        """
         if not depth or not value or isinstance(value, (JsonLine, SharedObject)):
             yield self._text(value, margin)
         elif isinstance(value, dict):

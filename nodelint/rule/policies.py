@@ -31,11 +31,11 @@ if TYPE_CHECKING:
 
 VARIABLES = ("self", "pool", "class")
 VIEW = ("instanceTypes", "images", "cheapest", "capacityTypes", "zones")
-"""The fields of `pool`."""
+"""The fields that nodelint adds to the variable `pool` of a policy."""
 TYPE = ("name", "family", "category", "generation", "size", "arch", "cpu", "memoryMiB", "gpus", "price", "labels")
-"""The fields of an instance type."""
+"""The fields of each instance type in `pool.instanceTypes`."""
 IMAGE = ("alias", "id", "name", "arch")
-"""The fields of an image."""
+"""The fields of each image in `pool.images`."""
 
 _KINDS: Mapping[str, type[NodePool] | type[EC2NodeClass]] = {"NodePool": NodePool, "EC2NodeClass": EC2NodeClass}
 _KEYS = ("name", "on", "expr", "message", "at", "severity", "group", "bad", "good")

@@ -46,7 +46,7 @@ class MovedCounts:
         return self._base.get(domain, 0) + self._changes.get(domain, 0)
 
     def list_domains(self) -> set[str]:
-        """Return the domains that have or had pods."""
+        """Return the domains, such as zones, that have pods, or had some before the move."""
         return {*self._base, *self._changes}
 
     def are_all_zero(self) -> bool:

@@ -126,6 +126,16 @@ def test_a_job_may_run_or_not(nodelint: Run, tmp_path: Path) -> None:
     assert (cost["least"]["nodes"], cost["most"]["pods"]) == (0, 3)
 
 
+def test_a_cron_job_runs_the_pods_of_its_job(nodelint: Run, tmp_path: Path) -> None:
+    job = "{parallelism: 4, template: {spec: {containers: [{name: a, resources: {requests: {cpu: 1}}}]}}}"
+    manifest = (
+        "---\napiVersion: batch/v1\nkind: CronJob\nmetadata: {name: web}\n"
+        f"spec: {{schedule: '@daily', jobTemplate: {{spec: {job}}}}}\n"
+    )
+    cost = cost_of(nodelint, tmp_path, pool(), manifest)
+    assert (cost["least"]["pods"], cost["most"]["pods"]) == (0, 4)
+
+
 @pytest.mark.parametrize(
     ("manifest", "words"),
     [
@@ -144,6 +154,22 @@ def test_what_is_not_known_is_never_counted_as_nothing(
     assert any(words in reason for reason in cost["notCounted"]), cost["notCounted"]
     text = nodelint("fit", ".", "--cost").stdout
     assert "Not counted: " in text and ("at least" in text or "as far as" in text or "pools: not known" in text)
+
+
+@pytest.mark.parametrize(("selected", "is_packed"), [("web", True), ("other", False)])
+def test_only_a_spread_of_the_workloads_own_pods_is_packed(
+    nodelint: Run, tmp_path: Path, selected: str, is_packed: bool
+) -> None:
+    spread = (
+        "topologySpreadConstraints: [{maxSkew: 1, whenUnsatisfiable: DoNotSchedule,"
+        f" topologyKey: topology.kubernetes.io/zone, labelSelector: {{matchLabels: {{app: {selected}}}}}}}]"
+    )
+    manifest = workload().replace("spec: {con", f"metadata: {{labels: {{app: web}}}}\n    spec: {{{spread}, con")
+    zone = "{key: topology.kubernetes.io/zone, operator: In, values: [us-east-1a]}"
+    pools = pool().replace("        - {key: karpenter.sh/cap", f"        - {zone}\n        - {{key: karpenter.sh/cap")
+    cost = cost_of(nodelint, tmp_path, pools, manifest)
+    assert cost["most"]["pods"] == 3
+    assert any("a spread or affinity over" in reason for reason in cost["notCounted"]) is not is_packed
 
 
 def test_a_static_pool_keeps_its_nodes_and_spot_is_said_to_be_unknown(nodelint: Run, tmp_path: Path) -> None:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
+import subprocess
 import textwrap
 from base64 import b64encode
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -15,6 +18,7 @@ from nodelint.rule.definition import bundled, load
 from nodelint.text import Source
 from tests.manifests import nodeclass
 
+Run = Callable[..., subprocess.CompletedProcess[str]]
 RULES = load(bundled())
 NAMES = (
     "custom-user-data",
@@ -270,6 +274,15 @@ def test_what_is_wrong_is_said_at_its_place(family: str, data: str, rule: str, a
     assert [f[0] for f in found] == [rule]
     assert found[0][1].startswith(at) if at else found[0][1] == ""
     assert message in found[0][2]
+
+
+def test_the_line_of_a_mistake_in_a_part_of_an_archive(nodelint: Run, tmp_path: Path) -> None:
+    data = ARCHIVE.replace("text/x-shellscript", "application/node.eks.aws")
+    text = class_with_data("al2023", data.replace("#!/bin/bash\ntrue", "a: b\nc: d: e\nf: g"))
+    (tmp_path / "class.yaml").write_text(text)
+    line = text[: text.index("c: d: e")].count("\n") + 1
+    done = nodelint("check", "--select", "user-data-syntax", "--format", "concise", ".")
+    assert re.findall(r"class.yaml:(\d+):", done.stdout) == [str(line)], done.stdout
 
 
 FLAGS = NODECONFIG + "  kubelet:\n    flags:\n      - --v=2\n      - FLAG\n"

@@ -17,6 +17,7 @@ from nodelint.lsp.buffers import Buffer, State
 from nodelint.lsp.hover import hover
 from nodelint.lsp.project import Project
 from tests.conftest import ROOT
+from tests.manifests import nodepool
 from tests.repositories import write_files
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
@@ -116,6 +117,24 @@ def test_the_name_of_a_local_shows_what_its_value_does(tmp_path: Path, monkeypat
     for mark in ("arch_of_pool =", '"amd64"', "local.arch_of_pool"):
         shown = hover(*found, text.index(mark) + 1)
         assert shown is not None and "**kubernetes.io/arch** In `amd64`" in shown.markdown, mark
+
+
+@pytest.mark.parametrize(("release", "is_noted"), [("1.8.1", True), ("1.9.0", False)])
+def test_bounds_without_a_number_between_them_are_explained_for_old_releases(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, release: str, is_noted: bool
+) -> None:
+    key = "karpenter.k8s.aws/instance-cpu"
+    text = nodepool(f'key: {key}, operator: Gt, values: ["3"]', f'key: {key}, operator: Lt, values: ["4"]')
+    write_files(tmp_path, {"pool.yaml": text, "nodelint.yaml": f'karpenter-version: "{release}"\n'})
+    (tmp_path / ".git").mkdir()
+    monkeypatch.chdir(tmp_path)
+    buffer = Buffer((tmp_path / "pool.yaml").as_uri(), 1, text, "utf-16")
+    state = State({buffer.uri: buffer}, (os.fspath(tmp_path),), next(NUMBERS))
+    found = Project(lambda: datetime(2026, 11, 20, tzinfo=UTC)).view_of(state, buffer.uri)
+    assert found is not None
+    shown = hover(*found, text.index("operator: Gt"))
+    assert shown is not None and "With the other lines on this key" in shown.markdown
+    assert ("`Gt 3` and `Lt 4` leave no whole number" in shown.markdown) is is_noted
 
 
 POOL_MODULE = """\

@@ -13,11 +13,15 @@ from click.testing import CliRunner
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from nodelint.apiserver import Schemas
 from nodelint.cli import cli
 from nodelint.drift.stored_form import Placeholder
 from nodelint.drift.unknown_text import texts_differ
-from nodelint.plan import PoolPlan
+from nodelint.inventory import Inventory
+from nodelint.model.releases import KubernetesVersion, Version
+from nodelint.plan import PlanOptions, PoolPlan, Side, make
 from nodelint.report.plan_words import tone_of
+from nodelint.text import Source
 from tests.plan.test_plan import BOTH, CLASS, POOL, edited, planned
 from tests.repositories import write_files
 
@@ -149,6 +153,18 @@ def test_nodes_from_before_their_image_ended_drift() -> None:
     """On Kubernetes 1.33 al2 has no image; nodes that were launched before it run all the same."""
     old = edited(BOTH, ("al2023@v20250403", "al2@latest"))
     assert plan_pool(old, edited(old, ("al2@latest", "al2023@latest"))).replaced == "all"
+
+
+def test_a_class_without_an_image_replaces_nodes_by_its_hash_alone() -> None:
+    """On Kubernetes 1.33 al2 has no image: the class is not ready, and Karpenter compares its hash, but no image."""
+    old = edited(BOTH, ("al2023@v20250403", "al2023@latest"))
+    new = edited(old, ("al2023@latest", "al2@latest"))
+    found = []
+    for minor in (32, 33):
+        options = PlanOptions(Version(1, 14, 1), KubernetesVersion(1, minor), Schemas.bundled())
+        (pool,) = make(*(Side(Inventory([Source.from_text("a.yaml", text)])) for text in (old, new)), options).pools
+        found.append((pool.replaced, [reason.reason for reason in pool.verdict.reasons]))
+    assert found == [("all", ["NodeClassDrift", "AMIDrift"]), ("all", ["NodeClassDrift"])]
 
 
 # -- what acts at once

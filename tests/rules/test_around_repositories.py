@@ -258,6 +258,17 @@ def test_a_queue_of_another_name(nodelint: Run, tmp_path: Path, queue: str, coun
     assert len(check(nodelint, tmp_path, files, "queue-of-another-name")) == count
 
 
+@pytest.mark.parametrize(
+    ("queue", "count"), [('"q-${var.env}"', 0), ('"p-${var.env}"', 1), ('"p-${var.other}"', 0), ('"p-main"', 1)]
+)
+def test_a_queue_whose_name_has_a_variable_without_a_value(
+    nodelint: Run, tmp_path: Path, queue: str, count: int
+) -> None:
+    module = MODULE.replace("cluster_name =", 'queue_name = "q-${var.env}"\n  cluster_name =')
+    files = {"main.tf": CLUSTER + module, "karpenter.tf": chart(queue)}
+    assert len(check(nodelint, tmp_path, files, "queue-of-another-name")) == count
+
+
 @pytest.mark.parametrize(("name", "count"), [("Karpenter-main", 0), ("main", 1)])
 def test_a_queue_of_another_name_in_argocd(nodelint: Run, tmp_path: Path, name: str, count: int) -> None:
     files = {"main.tf": CLUSTER + MODULE, "app.yaml": APPLICATION.replace("Karpenter-main", name)}

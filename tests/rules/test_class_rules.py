@@ -197,6 +197,8 @@ def test_an_admin_container_in_an_inline_table_is_found() -> None:
         ("{alias: al2023@latest}", None, None),
         ("{alias: bottlerocket@v1.20.0}", None, "bottlerocket@v1.20.0"),
         ("{alias: bottlerocket@1.26.2}", None, "bottlerocket@1.26.2"),
+        ("{alias: bottlerocket@1.43.0}", None, "bottlerocket@1.43.0"),
+        ("{alias: bottlerocket@1.43.1}", None, None),
         ("{alias: bottlerocket@1.60.0}", None, None),
         ("{name: amazon-eks-node-al2023-x86_64-standard-1.31-v20240807}", "AL2023", "amazon-eks-node-al2023-x86_64"),
         ("{name: amazon-eks-node-al2023-x86_64-standard-1.31-v2024*}", "AL2023", None),

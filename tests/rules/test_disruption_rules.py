@@ -214,6 +214,13 @@ def test_churn(check: Check, policy: str, expire: str, expected: list[str]) -> N
     ] == expected
 
 
+@pytest.mark.parametrize(("expire", "is_noted"), [("48h", True), ("", True), ("null", True), ("Never", False)])
+def test_a_drain_without_a_limit_is_noted_for_nodes_that_expire(check: Check, expire: str, is_noted: bool) -> None:
+    text = pool(expire=expire).replace("consolidateAfter: 5m", "consolidateAfter: 0s")
+    (result,) = check(text, select=["default-disruption"]).results
+    assert (result.finding.note is not None) is is_noted
+
+
 def test_empty_nodes_may_go_at_once(check: Check) -> None:
     text = pool(policy="WhenEmpty").replace("consolidateAfter: 5m", "consolidateAfter: 0s")
     assert not any("0s" in message for _, message in rule_messages(check(text, select=["default-disruption"])))

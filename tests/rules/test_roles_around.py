@@ -275,6 +275,26 @@ def test_an_entry_for_the_creator_of_the_cluster(
     assert len(list_severities(nodelint, tmp_path, files, "refused-access-entry")) == count
 
 
+@pytest.mark.parametrize(
+    ("version", "found"),
+    [
+        ("< 20", ["warning"]),
+        ("< 20.0", ["warning"]),
+        ("< 20.5", []),
+        ("<= 20.0", []),
+        ("< 21", []),
+        ("~> 19", []),
+        ("~> 19.0", ["warning"]),
+        ("~> 19.0.0", ["warning"]),
+    ],
+)
+def test_versions_of_the_module_whose_cluster_refuses_entries(
+    nodelint: Run, tmp_path: Path, version: str, found: list[str]
+) -> None:
+    files = {"main.tf": "# karpenter\n" + EKS.replace("~> 20.0", version) + ROLE + ENTRY % "aws_iam_role.nodes.arn"}
+    assert list_severities(nodelint, tmp_path, files, "refused-access-entry") == found
+
+
 GROUP_ROLE = 'module.eks.eks_managed_node_groups["system"].iam_role_arn'
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 
 def wrapped(items: Sequence[str], count: int) -> str:
-    """Items in lines of so many count, with commas between them."""
+    """Return items separated by commas, with a number of them in each line."""
     rows = [", ".join(items[start : start + count]) for start in range(0, len(items), count)]
     return ",\n".join(f"  {row}" for row in rows)
 
@@ -54,13 +54,13 @@ def with_text(text: str, key: str, value: str) -> str:
 
 
 def with_newest(text: str, key: str, newest: str) -> str:
-    """Return the sentence under a key, which ends a range of releases with another newest one: `1.0.0 to 1.14.1`."""
+    """Return a JSON text whose range of releases under `key`, such as `1.0.0 to 1.14.1`, ends with `newest`."""
     value = str(json.loads(text)[key])
     made = re.sub(r"(\d+\.\d+\.\d+ to v?)\d+\.\d+\.\d+", rf"\g<1>{newest}", value)
     return with_text(text, key, made)
 
 
 def lines(items: Mapping[str, Any]) -> str:
-    """One key a line, each value in one line."""
+    """Return the members of a JSON object, one in each line."""
     rows = (f"  {json.dumps(key)}: {json.dumps(value, ensure_ascii=False)}" for key, value in items.items())
     return ",\n".join(rows)

@@ -36,7 +36,10 @@ _REPEAT = (
 
 
 def bounded(pattern: str, text: str) -> re.Pattern[str]:
-    """Return the Python pattern of `expression`. Raise BudgetSpent if it may take too many steps on this text."""
+    """Return a regular expression of CEL, compiled for Python.
+
+    Raise BudgetSpent if a search in `text` may take too many steps.
+    """
     found = expression(pattern)
     steps = degree(pattern)
     if steps is None or max(len(text), 2) ** steps > _MOST_TRIES:

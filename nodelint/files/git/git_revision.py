@@ -15,7 +15,6 @@ from nodelint.files.git.repository import FOUND_NOTHING, GitError, Repository, a
 
 _BRANCHES = ("origin/main", "origin/master", "main", "master")
 
-# Pictures, archives and programs are no input of manifests. A script, a text or a table may be, such as user data.
 OF_OTHERS = (
     *(".png", ".jpg", ".jpeg", ".gif", ".webp", ".ico", ".svg", ".bmp", ".drawio", ".pdf", ".psd", ".ai"),
     *(".mp3", ".mp4", ".mov", ".webm", ".wav", ".ttf", ".otf", ".woff", ".woff2", ".eot"),
@@ -25,7 +24,10 @@ OF_OTHERS = (
     *(".rst", ".html", ".css", ".scss", ".vue", ".js", ".jsx", ".mjs", ".ts", ".tsx"),
     *(".go", ".rs", ".java", ".kt", ".scala", ".cs", ".c", ".cc", ".cpp", ".h", ".hpp", ".swift", ".php", ".rb"),
 )
-"""Endings of files that are not written from a revision, unless they are needed. A README may state a release."""
+"""Endings of files that are not read from a git revision, unless a form names them: no input of manifests.
+
+A script, a text or a table may be an input, such as user data. A README may state a release.
+"""
 
 
 class RevisionFile(NamedTuple):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 
 from nodelint.base.tuples import NamedTuple
 from nodelint.base.types import TYPE_CHECKING
@@ -17,7 +18,7 @@ from nodelint.forms.lib.values import merged, read, values_root
 from nodelint.forms.requests import FolderUse
 from nodelint.model.finding import span_of
 from nodelint.text import Node, Source
-from nodelint.text.limits import note_more
+from nodelint.text.limits import note_limit
 from nodelint.text.missing import items_of
 from nodelint.text.missing import text_of as read_text
 from nodelint.text.nodes import MappingEntry
@@ -100,10 +101,10 @@ class Subcharts:
 
         `path` is the absolute path of its default values.
         """
-        found = list(self._list_releases(path, ()))
+        found = list(islice(self._list_releases(path, ()), MOST_RELEASES + 1))
         if len(found) > MOST_RELEASES:
-            note_more(self.defaults[path].path, len(found), MOST_RELEASES, "releases of one chart")
-            del found[MOST_RELEASES:]
+            note_limit(self.defaults[path].path, MOST_RELEASES, "releases of one chart")
+            found.pop()
         return found
 
     def _list_releases(self, path: str, inner: Sequence[str]) -> Iterator[SubchartRelease]:
@@ -120,9 +121,11 @@ class Subcharts:
         own = values_root(self.defaults[path]) or Node(self.defaults[path], 0, 0, "mapping", "flow")
         for release in self._given.get(path, ()):
             yield SubchartRelease(release, release.root.get("tags"))
-        within = list(self._list_releases(path, inner))
-        yield from within
-        if not within:
+        is_subchart = False
+        for made in self._list_releases(path, inner):
+            is_subchart = True
+            yield made
+        if not is_subchart:
             release = ChartRelease(path, (self.defaults[path],), own)
             yield SubchartRelease(release, own.get("tags"), True, path in self._installed)
 

@@ -110,7 +110,9 @@ def fill_template(evaluator: Evaluator) -> Filled | None:
 
 
 Origins = set[tuple[str, int, int]]
-"""The places of objects that are printed at another place: path, start and end."""
+"""The places (path, start, end) of objects that Terraform prints in another place than the one where they are
+written, such as a local that a resource prints.
+"""
 
 
 class FileFiller:

@@ -446,3 +446,22 @@ def test_a_release_need_not_name_karpenter(nodelint: Run, tmp_path: Path, way: s
     assert not any("karpenter" in text for text in files.values())
     write_files(tmp_path, {**chart("charts/pools"), **files})
     assert findings(nodelint) == {(path, line, "m5.xlrge")}
+
+
+@pytest.mark.parametrize(("count", "limited"), [(4, False), (8, True)])
+def test_charts_that_depend_on_each_other_have_a_limit(
+    nodelint: Run, tmp_path: Path, count: int, limited: bool
+) -> None:
+    names = [f"c{number}" for number in range(count)]
+    for name in names:
+        others = "".join(
+            f'  - {{name: {other}, version: 0.1.0, repository: "file://../{other}"}}\n'
+            for other in names
+            if other != name
+        )
+        files = chart(name, name)
+        files[f"{name}/Chart.yaml"] += f"dependencies:\n{others}"
+        write_files(tmp_path, files)
+    done = nodelint("check", ".")
+    assert done.returncode == 0, done.stdout
+    assert ("more than 1,000 releases of one chart" in done.stdout) is limited
