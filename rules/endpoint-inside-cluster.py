@@ -42,7 +42,7 @@ _INSIDE = re.compile(
     subject="objects",
     severity="warning",
     source=[
-        "provider:pkg/operator/options/options.go@v1.14.0:63",
+        "provider:pkg/operator/options/options.go@v1.14.0:55",
         "https://karpenter.sh/docs/reference/settings/",
     ],
     mentions=controller_settings.MENTIONS,

@@ -58,7 +58,7 @@ _ACCOUNT = re.compile(r"\barn:aws[a-z-]*:iam::(111122223333|444455556666|1234567
     group="hazard",
     subject="templates",
     source=[
-        "provider:pkg/operator/options/options.go@v1.14.0:63",
+        "provider:pkg/operator/options/options.go@v1.14.0:55",
         "https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_identifiers.html",
     ],
     mentions=(*controller_settings.MENTIONS, "role-arn"),

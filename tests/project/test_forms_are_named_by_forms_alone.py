@@ -28,6 +28,7 @@ ALLOWED = {
     "rule/context.py": _PROMISED,
     "rule/run_files.py": _PROMISED,
     "karpenter/controller_settings.py": _PROMISED,
+    "rule/cluster_regions.py": "it asks which region the provider and the subnets of Terraform state",
     "rule/controller_permissions.py": "it asks which blocks of Terraform grant the controller something",
     "rule/classification.py": _WORDS,
     "commands/_fit_run.py": _WORDS,
