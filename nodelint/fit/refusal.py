@@ -116,14 +116,7 @@ def clash_refusal(
         near = label_hint(key, pool)
         hint = f' (typo of "{near}"?)' if near is not None else ""
         text = f'incompatible requirements, label "{key}" does not have known values{hint}'
-
-        def explain_unset() -> Explanation:
-            from nodelint.fit.lacking import Explanation
-
-            words = f"the pool does not set the label `{key}`"
-            return Explanation(f"{words}{hint}", words, () if at is None else (at,))
-
-        return PoolRefusal("requirements", text, None, at, explain=explain_unset)
+        return PoolRefusal("requirements", text, None, at)
 
     def explain() -> Explanation | None:
         from nodelint.fit.lacking import explain_label_clash
