@@ -122,7 +122,9 @@ def test_no_circle_and_no_depth_breaks_a_command(nodelint: Run, tmp_path: Path, 
     (tmp_path / "m.tf").write_text(CIRCLES[name], encoding="utf-8")
     for command in ("check", "explain", "hash"):
         done = nodelint(command, ".")
-        assert done.returncode in (0, 1) or (done.returncode == 2 and "m.tf:" in done.stdout + done.stderr), done.stderr
+        assert done.returncode in (0, 1) or (done.returncode == 2 and "m.tf:" in done.stdout + done.stderr), (
+            done.stderr
+        )
         assert "Traceback" not in done.stderr
 
 
