@@ -58,6 +58,7 @@ class PlanRequest(NamedTuple):
 def compare(was: Read, new: Read, request: PlanRequest) -> tuple[Plan, Findings]:
     """Return the effect of a change on a fleet, and the findings that only one side has."""
     from nodelint.lint.workloads import add_workloads
+    from nodelint.plan.changed_places import move_reasons
     from nodelint.plan.gone_appliers import list_left_out
     from nodelint.plan.gone_instances import delete_gone
     from nodelint.plan.not_compared import list_one_sided, unread_places
@@ -94,6 +95,7 @@ def compare(was: Read, new: Read, request: PlanRequest) -> tuple[Plan, Findings]
     before, after = _judge_sides(was, new, (then, lint), request.judge_of)
     unread_gaps = list(unread_places((before, after), (was, new), plan.uncompared, unread))
     plan, gaps = delete_gone(plan, _find_gaps(was, new, plan, unread))
+    plan = move_reasons(was, new, plan)
     places = (*never_created, *unread_gaps, *gaps)
     named_places = [*plan.uncompared, *places]
     places = (*places, *list_one_sided((was, new), named_places))

@@ -655,6 +655,18 @@ TREES: dict[str, Tree] = {
         (("chart/files/ami.txt", *NEWER),),
         (("chart/files/b.txt", "x", "y"), ("chart/files/c.txt", "x", "y")),
     ),
+    "argo cd: a file of parameters that no template reads": Tree(
+        {
+            **chart(values="a: 1\n", alias='{{ .Files.Get "ami.txt" | trim }}'),
+            "app.yaml": "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: n}\nspec:\n  source:\n"
+            "    repoURL: https://example.com/x.git\n    path: chart\n    helm:\n      fileParameters:\n"
+            "        - {name: unused, path: files/c.txt}\n",
+            "chart/ami.txt": ALIAS,
+            "chart/files/c.txt": "x",
+        },
+        (("chart/ami.txt", *NEWER),),
+        (("chart/files/c.txt", "x", "y"),),
+    ),
     "flux: a chart elsewhere": Tree(
         {
             "release.yaml": HELM_RELEASE.replace("chart: ./chart", "chart: karpenter-nodes, version: 1.0.0").replace(

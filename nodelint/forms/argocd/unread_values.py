@@ -12,7 +12,7 @@ from nodelint.forms.argocd.charts import ARGO, list_sources, list_written_source
 from nodelint.forms.input_text import InputText
 from nodelint.forms.lib.unread_inputs import PLACEHOLDER, UnreadInputs, in_one_line
 from nodelint.model.finding import span_of
-from nodelint.text import UNKNOWN, Node
+from nodelint.text import UNKNOWN, Node, Source
 from nodelint.text.missing import items_of
 from nodelint.text.missing import text_of as read_text
 from nodelint.text.reading import nodes_of
@@ -37,8 +37,9 @@ def _list_application(root: Node, chart: str, folder: str, files: UnreadInputs) 
             continue
         for item in items_of(helm.get("fileParameters")):
             named = files.list_named(chart, read_text(item.get("path")))
-            # A file with values of the chart is compared by its rendered result.
-            yield from (found for found in named if os.path.abspath(found.at.source.path) not in files.taken)
+            # A file whose content is known is compared by the rendered result.
+            unread = (found for found in named if os.path.abspath(found.at.source.path) not in files.taken)
+            yield from (found for found in unread if holds_code or _may_be_template(found))
         if not holds_code:
             continue
         names = [item.unquoted for item in items_of(helm.get("valueFiles"))]
@@ -49,6 +50,11 @@ def _list_application(root: Node, chart: str, folder: str, files: UnreadInputs) 
         for name in names:
             above = home if name.startswith(("$", "/")) else chart
             files.values_files += files.list_named(above, re.sub(r"^\$[\w-]+/|^/", "", name))
+
+
+def _may_be_template(found: InputText) -> bool:
+    """Return whether another tool may still fill in the content of a file."""
+    return Source(found.at.source.path, found.at.source.text).may_be_template
 
 
 def _holds_code(made: Node) -> bool:
