@@ -28,7 +28,6 @@ from nodelint.api import Context, Finding, Findings, Object, rule
         "https://docs.aws.amazon.com/eks/latest/userguide/set-builtin-node-pools.html",
     ],
     tags=["names"],
-    cel="object.kind != 'NodeClass' || object.metadata.name != 'default'",
 )
 def check(obj: Object, context: Context) -> Findings:
     if obj.kind == "NodeClass" and obj.name == "default" and not obj.partial:

@@ -361,7 +361,7 @@ def _take_file(file: str, path: str, block: _Block, on_file: Callable[[int], Non
         return
     if file in found.seen:
         return
-    if is_program(file):
+    if is_program(file) and os.path.isfile(file):
         found.unread.append(file)
         return
     if RUN.is_over():

@@ -122,7 +122,7 @@ class Tree:
         pod = pod_of(workload)
         if pod is None or pod.claims or pod.own_claims or workload.kind == "StatefulSet" or workload.is_daemon:
             return self._is_taken(workload)
-        if any(topology.min_domains for topology in pod.topologies):
+        if any(topology.min_domains for topology in pod.topologies) or _is_given_other_values(workload):
             return self._is_taken(workload)
         replicas = workload.node.find("spec", "replicas")
         count = replicas.value if replicas is not None else None
@@ -253,8 +253,7 @@ class Tree:
     @staticmethod
     def _find_other_values(workload: Workload) -> Gap | None:
         """Return a gap if the workload's chart is installed with values other than its defaults; else None."""
-        built = workload.source.built
-        if built is None or not built.is_installed:
+        if not _is_given_other_values(workload):
             return None
         return unknown_fact(workload.name_node, "the chart is installed with other values than its defaults")
 
@@ -343,9 +342,9 @@ def _shape_of(pod: Pod) -> object:
     )
 
 
-def _is_given_other_values(pool: NodePool) -> bool:
-    """Return whether the pool is rendered from a chart's defaults, and each installation has other values."""
-    built = pool.source.built
+def _is_given_other_values(obj: Object) -> bool:
+    """Return whether an object is rendered from a chart's defaults, and each installation has other values."""
+    built = obj.source.built
     return built is not None and built.is_installed
 
 

@@ -81,7 +81,7 @@ def _list_skipped(report: Report) -> Iterator[Object]:
     skipped = [
         gap.object
         for gap in report.skipped
-        if gap.object is not None and gap.fact is None and (gap.rule is not None or id(gap.object) in judged)
+        if gap.object is not None and (gap.rule is not None or id(gap.object) in judged)
     ]
     if not skipped:
         return

@@ -330,7 +330,7 @@ LIMITS = {
         inventory/switched_off.py:_LEVELS
         forms/terraform/missing_sources.py:_DEEPEST forms/terraform/missing_sources.py:_MOST_MODULES
         plan/changed_programs.py:_MOST_FILES plan/changed_hidden.py:_MOST_FILES plan/imported_files.py:_MOST_FILES
-        plan/imported_files.py:_MOST_DATA
+        plan/imported_files.py:_MOST_DATA plan/changed_places.py:_MOST
         forms/flux/kustomizations.py:_MOST_LEVELS edits/__init__.py:_MOST_REMOVED edits/restructuring.py:_MOST_STEPS
         rule/clusters.py:_MOST rule/clusters.py:_MOST_VERSIONS lint/older_release.py:_LONGEST
         lsp/around.py:_MOST_OVERLAYS model/evidence.py:_FURTHER

@@ -176,4 +176,4 @@ def test_terraform_that_is_cut_off_is_named_with_its_line(nodelint: Run, tmp_pat
         (tmp_path / "main.tf").write_text("".join(lines[:end]) + "# karpenter.sh/v1 NodePool\n", encoding="utf-8")
         done = nodelint("check", ".")
         assert (done.returncode, "All good" in done.stdout) == (2, False), "".join(lines[:end])
-        assert re.match(r"nodelint: main\.tf:\d+:\d+: cannot be read: ", done.stderr), done.stdout
+        assert re.match(r"error\[terraform-syntax\]: .*\n +--> main\.tf:\d+:\d+\n", done.stdout), done.stdout
