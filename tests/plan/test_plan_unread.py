@@ -103,8 +103,8 @@ def test_nothing_is_known_of_what_a_side_cannot_read(
         alone = (form is base_of_two and not path.startswith("base/")) or path == "values-prod.yaml"
         assert len(compared) == (1 if alone else 0), output
         assert not report["nodeClasses"], output
-        assert {finding["rule"] for finding in report["findings"]["new"]} <= {"yaml-syntax"}, output
-        assert {finding["rule"] for finding in report["findings"]["gone"]} <= {"yaml-syntax"}, output
+        assert {finding["rule"] for finding in report["findings"]["new"]} <= {"yaml-syntax", "terraform-syntax"}, output
+        assert {finding["rule"] for finding in report["findings"]["gone"]} <= {"yaml-syntax", "terraform-syntax"}, output
 
 
 def test_an_example_of_karpenters_with_an_open_list(nodelint: Run, tmp_path: Path) -> None:
