@@ -27,6 +27,8 @@ _NAMED_FILE = re.compile(r"""\b(?:template)?file\(\s*"(?:\$\{path\.module\}/|\./
 _LARGEST = 1 << 20
 """The most bytes of a policy in a separate file. IAM allows a few thousand."""
 _CLOSES = {"}": "{", ")": "("}
+_UNKNOWN = re.compile(r"[\w.]|\{\s*+[\"'](?:Ref|Fn::)")
+"""The start of an expression, or of a function of CloudFormation."""
 _ESCAPED_KEY = re.compile(r"""\\"(?:[Nn]ot)?[Aa]ction\\+"\s*+:""")
 _ESCAPED_TEXT = re.compile(r"""(?<!\\)\\"([^"\\\n]*)\\"|(?<!\\)\\[nrt]""")
 
