@@ -40,6 +40,7 @@ behaviour do not change within a major version; everything else in the package m
 | `cluster_access` | Terraform clusters whose creator gets no access |
 | `karpenter_calls` | resources that public Terraform modules create for Karpenter, such as roles and access |
 | `queue_events` | interruption queues of Terraform that get no events |
+| `stack_queues` | interruption queues of CloudFormation that get no events |
 | `provider_sources` | the addresses from which Terraform modules get their providers |
 | `public_subnets` | public subnets that Terraform gives a tag |
 | `spot_groups` | Terraform managed node groups that only use spot capacity |
@@ -125,6 +126,7 @@ if TYPE_CHECKING:
         quantities,
         releases,
         requirement,
+        stack_queues,
         support,
     )
     from nodelint.model.documents import objects
@@ -221,6 +223,7 @@ __all__ = [
     "snapshot",
     "spelling",
     "spot_groups",
+    "stack_queues",
     "support",
     "taints",
     "terraform_blocks",
@@ -291,6 +294,7 @@ _MODULES = {
         "quantities",
         "releases",
         "requirement",
+        "stack_queues",
         "support",
     ),
     "nodelint.rule": (

@@ -134,7 +134,7 @@ def _allows_everything(statement: "iam_statements.Statement", source: Source) ->
     """Return whether a statement of a policy for Karpenter's controller allows all actions, or all except a few."""
     if not statement.allows or not _is_on_everything(statement) or _PRINCIPAL.search(statement.text) is not None:
         return False
-    is_inverse = _NOT_ACTION.match(source.text, statement.at.start) is not None
+    is_inverse = _NOT_ACTION.search(statement.text) is not None
     return ("*" in (statement.actions or ()) or is_inverse) and _is_of_controller(statement, source)
 
 

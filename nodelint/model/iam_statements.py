@@ -27,6 +27,10 @@ _NAMED_FILE = re.compile(r"""\b(?:template)?file\(\s*"(?:\$\{path\.module\}/|\./
 _LARGEST = 1 << 20
 """The most bytes of a policy in a separate file. IAM allows a few thousand."""
 _CLOSES = {"}": "{", ")": "("}
+_UNKNOWN = re.compile(r"[\w.]|\{\s*+[\"'](?:Ref|Fn::)")
+"""The start of an expression, or of a function of CloudFormation."""
+_ESCAPED_KEY = re.compile(r"""\\"(?:[Nn]ot)?[Aa]ction\\+"\s*+:""")
+_ESCAPED_TEXT = re.compile(r"""(?<!\\)\\"([^"\\\n]*)\\"|(?<!\\)\\[nrt]""")
 
 
 class Statement(NamedTuple):
@@ -102,9 +106,25 @@ def _find(source: Source) -> Iterator[Statement]:
     yield from (found[start] for start in sorted(found))
 
 
+def _unescape(source: Source) -> str | None:
+    """Return the text of a file, with JSON inside of strings (`\\"Action\\": ...`) as plain JSON at the same offsets.
+
+    None if a string has only a part of such JSON, or escapes it twice: its statements are not known then.
+    """
+    if 'ction\\"' not in source.text or _ESCAPED_KEY.search(source.text) is None:
+        return source.text
+    plain = _ESCAPED_TEXT.sub(lambda found: "  " if found[1] is None else f' "{found[1]}" ', source.text)
+    return plain if '\\"' not in plain else None
+
+
 def _in_braces(source: Source) -> Iterator[Statement]:
     """Yield the statements in braces or parentheses, as in JSON, Terraform and programs."""
-    text, opened = source.text, []
+    text = _unescape(source)
+    if text is None:
+        text = source.text
+        for escaped in _ESCAPED_KEY.finditer(text):
+            yield Statement(Span(source, *escaped.span()), escaped[0], True, None, None)
+    opened: list[re.Match[str]] = []
     waiting: list[tuple[int, re.Match[str]]] = []
     for token in _TOKEN.finditer(text):
         sign = token[0]
@@ -118,16 +138,19 @@ def _in_braces(source: Source) -> Iterator[Statement]:
             start = opened.pop().start()
             while waiting and waiting[-1][0] >= start:
                 _, key = waiting.pop()
-                statement = _of_text(source, text[start : token.end()], key)
+                statement = _of_text(source, text, (start, token.end()), key)
                 if statement is not None:
                     yield statement
         elif opened:
             waiting.append((opened[-1].start(), token))
 
 
-def _of_text(source: Source, text: str, key: re.Match[str]) -> Statement | None:
-    written = _LIST.match(source.text, key.end())
-    if written is None and not re.match(r"[\w.]+", source.text[key.end() : key.end() + 1]):
+def _of_text(source: Source, whole: str, place: tuple[int, int], key: re.Match[str]) -> Statement | None:
+    """Return the statement at a place of the text of a file. None if the key is of something else."""
+    text, written = whole[slice(*place)], _LIST.match(whole, key.end())
+    if written is None and not re.match(
+        r"\w|\.|\{(?=[^{}]{0,500}\b(?:Ref|Fn::))", whole[key.end() : key.end() + 500]
+    ):
         return None
     named = _list_texts(written)
     if named is not None and not any(":" in action or action == "*" for action in named):
@@ -163,9 +186,10 @@ def _of_node(node: Node) -> Statement | None:
     given = entries.get("action") or entries.get("notaction")
     if given is None or not ("effect" in entries or "resource" in entries or "notresource" in entries):
         return None
-    listed = [given.value] if given.value.kind == "scalar" else given.value.items
+    listed = given.value.items or [given.value]
     actions = [item.value for item in listed]
     known = "action" in entries and all(isinstance(action, str) for action in actions)
+    known = known and not any((node.tag or "").startswith("!") for node in (given.value, *listed))  # `!Ref`, `!If`
     effect = entries.get("effect")
     resources = entries["resource"].value if "resource" in entries else None
     shown = [] if resources is None else resources.items or [resources]
