@@ -220,7 +220,9 @@ def outcomes(nodelint: Nodelint, folder: Path) -> dict[str, list[list[str]]]:
         for way in edits(finding):
             before = {edit["path"]: (folder / edit["path"]).read_bytes() for edit in way}
             for path, text in before.items():
-                own = sorted((edit for edit in way if edit["path"] == path), key=lambda e: -e["start"]["offset"])
+                # Of two insertions at one place, the first in the list stands first in the text.
+                own = [edit for edit in reversed(way) if edit["path"] == path]
+                own.sort(key=lambda e: -e["start"]["offset"])
                 for edit in own:
                     text = text[: edit["start"]["offset"]] + edit["text"].encode() + text[edit["end"]["offset"] :]
                 (folder / path).write_bytes(text)
