@@ -380,7 +380,9 @@ def test_deprecated_images_by_release(judge: Callable[..., Judge]) -> None:
     assert judge(DEPRECATED, "[{id: ami-5}]").findings == []
 
 
-@pytest.mark.parametrize(("state", "reported"), [("available", ["deprecated-image"]), ("failed", []), ("pending", [])])
+@pytest.mark.parametrize(
+    ("state", "reported"), [("available", ["deprecated-image"]), ("failed", []), ("pending", [])]
+)
 def test_an_image_from_which_nothing_launches_is_not_also_deprecated(
     judge: Callable[..., Judge], state: str, reported: list[str]
 ) -> None:
