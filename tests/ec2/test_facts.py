@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import timedelta
 from pathlib import Path
 from subprocess import CompletedProcess
@@ -162,6 +162,16 @@ def test_of_several_regions_one_has_to_be_named(nodelint: Run, tmp_path: Path) -
     done = nodelint("check", *ONE_RULE, "--region", "ap-south-1", "--require-facts")
     assert done.returncode == 5
     assert "knows eu-west-1, us-east-1, not `ap-south-1`" in done.stderr
+
+
+@pytest.mark.parametrize(("flags", "named", "more"), [((), 3, " and 5 more"), (("--verbose",), 8, "")])
+def test_of_the_rules_that_lack_a_region_three_are_named_and_all_on_request(
+    nodelint: Run, tmp_path: Path, flags: Sequence[str], named: int, more: str
+) -> None:
+    put(tmp_path, ACCOUNT)
+    done = nodelint("check", "class.yaml", "--snapshot", "facts.json", "--region", "eu-west-1", *flags)
+    (rules,) = re.findall("(?m)^Not run because a fact from AWS is missing: (.*?): facts.json knows", done.stdout)
+    assert (len(rules.split(", ")), rules.endswith(more)) == (named, True), rules
 
 
 def test_what_is_cached_is_used_for_its_time_and_what_is_named_for_good(nodelint: Run, tmp_path: Path) -> None:

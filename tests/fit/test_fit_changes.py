@@ -40,6 +40,7 @@ spec:
 
 
 FAMILY, ARCH = "karpenter.k8s.aws/instance-family", "kubernetes.io/arch"
+SIZE = "karpenter.k8s.aws/instance-size"
 CASES = {
     "more than any type has": (
         workload(requests="cpu: 5000"),
@@ -101,6 +102,27 @@ def test_changes_that_are_named_are_enough(nodelint: Run, tmp_path: Path) -> Non
     tolerant = pods.replace("    spec:\n", "    spec:\n      tolerations: [{key: team, operator: Exists}]\n", 1)
     write_files(tmp_path, {"pool.yaml": tainted.replace("[amd64]", "[amd64, arm64]"), "api.yaml": tolerant})
     assert "1 workload with a pool, 0 without" in nodelint("fit", ".").stdout
+
+
+@pytest.mark.parametrize(("taints", "named"), [(1, 5), (2, 0)])
+def test_five_changes_are_named_and_more_are_not(nodelint: Run, tmp_path: Path, taints: int, named: int) -> None:
+    written = ", ".join(f"{{key: team{n}, effect: NoSchedule}}" for n in range(taints))
+    tainted = POOL.replace("    spec:\n", f"    spec:\n      taints: [{written}]\n", 1)
+    write_files(tmp_path, {"pool.yaml": tainted, "class.yaml": nodeclass(), "api.yaml": CASES["several lines"][0]})
+    found = re.search("takes it with (.) changes", " ".join(nodelint("fit", ".").stdout.split()))
+    assert int(found[1] if found else 0) == named
+
+
+@pytest.mark.parametrize(("limits", "number"), [("{cpu: 8, nodes: 10}", 2), ("{nodes: 10}", 1)])
+def test_changes_are_for_a_type_within_the_limits_of_the_pool(
+    nodelint: Run, tmp_path: Path, limits: str, number: int
+) -> None:
+    lines = (f"key: {FAMILY}, operator: In, values: [m7i]", f"key: {SIZE}, operator: In, values: [16xlarge]")
+    files = {"pool.yaml": nodepool(*lines, spec=f"  limits: {limits}\n"), "class.yaml": nodeclass()}
+    write_files(tmp_path, files | {"api.yaml": workload(f"{FAMILY}: m7g")})
+    printed = " ".join(nodelint("fit", ".").stdout.split())
+    assert f"add `m7g` to `{FAMILY}`" in printed
+    assert ("takes it with 2 changes" in printed) == (number == 2)
 
 
 X86_IMAGE = "name: amazon-eks-node-al2023-x86_64-standard-1.33-v20250807, owner: amazon"

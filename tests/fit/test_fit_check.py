@@ -405,4 +405,4 @@ def test_the_finding_is_about_the_pool_that_an_edit_opens(nodelint: Run, tmp_pat
     shown = nodelint("check", "--select", "no-pool-for-workload", ".").stdout
     assert "no NodePool accepts its pods; `gpu`: the taint dedicated=gpu:NoSchedule is not tolerated" in shown, shown
     assert "tolerate `dedicated=gpu:NoSchedule`, and pool `gpu` takes it" in shown
-    assert shown.count("`web` cannot take") == shown.count("`gpu` cannot take") == 1
+    assert shown.count("`web` cannot take the pods") == shown.count("`gpu` cannot take the pods") == 1

@@ -45,6 +45,13 @@ def findings(nodelint: Run, *args: str) -> list[dict[str, Any]]:
     return [finding for finding in report["findings"] if finding["rule"] == RULE]
 
 
+def test_the_cheapest_type_is_shown_with_its_size(tmp_path: Path, nodelint: Run) -> None:
+    tree(tmp_path, pod(TEAM + ASKS % "cpu: '1'"))
+    (pool,) = fit_json(nodelint)["pools"]
+    cheapest = {name: str(pool["cheapest"][name]) for name in ("instanceType", "cpu", "memoryMiB")}
+    assert cheapest == {"instanceType": "m7i.large", "cpu": "2", "memoryMiB": "8192"}
+
+
 @pytest.mark.parametrize(
     ("requested", "resource", "offered", "instance_type"),
     [

@@ -91,6 +91,7 @@ def test_all_commands_agree_that_nothing_can_be_launched(
         (["eu-west-1f"], [("error", "no instance type has zone `eu-west-1f`")]),
         (["us-east-1f"], []),
         (["us-east-3a"], []),
+        (["ca-east-1a"], []),  # one letter from sa-east-1, but a region that AWS may have added
     ],
 )
 def test_check_names_zones_that_do_not_exist_and_zones_that_may_be_new(

@@ -262,3 +262,14 @@ def test_a_comment_in_the_language_of_the_file_silences_the_rule(
     assert "unknown-value" not in silenced and "unused-suppression" not in silenced
     other = check(files[changed].replace(place, comment.format("nodelint: ignore[unknown-label] why")))
     assert "unknown-value" in other
+
+
+@pytest.mark.parametrize("found", [["c/values.yaml"], ["c/values.yaml", "values/other.yaml"]], ids=len)
+def test_values_of_a_chart_that_is_elsewhere_are_judged_beside_those_of_a_chart(
+    nodelint: Run, tmp_path: Path, found: list[str]
+) -> None:
+    misspelt = "pool:\n  requirements: [{key: karpenter.sh/capacity-type, operator: In, values: [spott]}]\n"
+    template = POOL.partition("      requirements:")[0] + "{{ toYaml .Values.pool | indent 6 }}\n"
+    chart = {"c/Chart.yaml": CHART["c/Chart.yaml"], "c/templates/pool.yaml": template}
+    write_files(tmp_path, {**chart, **dict.fromkeys(found, misspelt)})
+    assert find_places(nodelint) == [("unknown-value", path, 2) for path in found]

@@ -833,6 +833,7 @@ def test_completion_knows_release_classes_aliases_and_facts(editor: Editor, repo
     (repository / "nodelint.yaml").write_text('karpenter-version: "1.8"\nsnapshot: facts.json\n', encoding="utf-8")
     uri = editor.open(repository / "pool.yaml", "")
     keys = editor.offered(uri, head("        - key: |\n"))
+    assert keys[:3] == ["karpenter.sh/capacity-type", "kubernetes.io/arch", "node.kubernetes.io/instance-type"]
     assert "karpenter.k8s.aws/instance-capability-flex" in keys and "karpenter.k8s.aws/instance-tenancy" not in keys
     assert "Gte" not in editor.offered(uri, head("        - operator: |\n"))
     zones = editor.offered(uri, head("        - key: topology.kubernetes.io/zone\n          values: [|\n"))

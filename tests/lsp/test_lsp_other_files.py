@@ -91,6 +91,19 @@ def test_a_release_is_judged_where_a_file_states_it(tmp_path: Path) -> None:
     assert list_shown(tmp_path, "karpenter.yaml", commented) == []
 
 
+@pytest.mark.parametrize(("above", "line"), [("", 5), ("# Karpenter 1.4.0 is what we run\n", 6)])
+def test_a_stated_release_is_marked_from_its_first_character(tmp_path: Path, above: str, line: int) -> None:
+    """And not where a comment above names the same release."""
+    text = above + RELEASE
+    write_files(tmp_path, {".git/HEAD": "", "karpenter.yaml": text})
+    found = Project(lambda: datetime(2026, 11, 20, tzinfo=UTC)).view_of(*opened(tmp_path, "karpenter.yaml", text))
+    assert found is not None
+    (shown,) = diagnostics(*found)
+    assert (shown.range.start.line + 1, shown.range.start.character) == (line, 2)
+    written = text.splitlines()[line - 1]
+    assert (shown.range.end.line + 1, shown.range.end.character) == (line, len(written))
+
+
 def test_a_pair_of_releases_that_is_not_supported_is_shown_where_karpenter_is_stated(tmp_path: Path) -> None:
     pools = f"{nodepool()}---\n{nodeclass()}"
     files = {".git/HEAD": "", "karpenter.yaml": RELEASE, "pools.yaml": pools, "eks.tf": CLUSTER}

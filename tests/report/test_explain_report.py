@@ -590,6 +590,14 @@ def test_a_mark_of_many_types_names_some_and_counts_the_others() -> None:
     assert "m3.large $0.1000 and 2 more</title>" in chart and "m4.large" not in chart
 
 
+def test_a_type_without_a_size_or_a_price_is_not_drawn() -> None:
+    chart = price_chart(
+        [Point("a", "amd64", 2, 0.1), Point("b", "amd64", 0, 0.1), Point("c", "amd64", 4, 0)], "vCPUs"
+    )
+    assert "of 1 instance types" in chart
+    assert price_chart([Point("b", "amd64", 0, 0.1)], "vCPUs") == ""
+
+
 def test_an_axis_is_labelled_by_whole_numbers_and_thousands() -> None:
     chart = price_chart([Point("a", "amd64", 2, 0.01), Point("b", "amd64", 4, 20_000)], "vCPUs")
     assert re.findall(r">(\$[^<]+)<", chart) == ["$0.01", "$1", "$100", "$10k"]

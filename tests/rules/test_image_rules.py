@@ -599,6 +599,16 @@ class TestGpuImageGap:
             "- {key: karpenter.k8s.aws/instance-accelerator-count, operator: DoesNotExist}"
         ]
 
+    def test_two_families_are_kept_out_by_name(self, fixed: Fixed) -> None:
+        lines = (
+            line("kubernetes.io/arch", "amd64"),
+            line("karpenter.k8s.aws/instance-category", "trn", "dl", operator="NotIn"),
+        )
+        text = files(pool(*lines), alias("bottlerocket@latest"))
+        assert added(text, fixed(text, self.rule, karpenter="1.2.1")) == [
+            "- {key: karpenter.k8s.aws/instance-family, operator: NotIn, values: [inf1, inf2]}"
+        ]
+
     def test_a_pool_that_is_not_meant_for_them(self, check: Check, fixed: Fixed) -> None:
         text = files(pool(line("karpenter.sh/capacity-type", "spot")), alias("al2@latest"))
         result = only(check(text, select=[self.rule]))

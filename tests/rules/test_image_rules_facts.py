@@ -380,6 +380,17 @@ def test_deprecated_images_by_release(judge: Callable[..., Judge]) -> None:
     assert judge(DEPRECATED, "[{id: ami-5}]").findings == []
 
 
+@pytest.mark.parametrize(
+    ("state", "reported"), [("available", ["deprecated-image"]), ("failed", []), ("pending", [])]
+)
+def test_an_image_from_which_nothing_launches_is_not_also_deprecated(
+    judge: Callable[..., Judge], state: str, reported: list[str]
+) -> None:
+    account = images(f"id: ami-1, name: w-1, state: {state}, deprecated: 2026-01-01, tags: {{t: a}}")
+    found = judge(account, "[{tags: {t: a}, owner: self}]", "1.0.0", select=("deprecated-image",)).findings
+    assert [finding.rule for finding in found] == reported
+
+
 BOTTLEROCKET = "/aws/service/bottlerocket/aws-k8s-1.33/x86_64"
 ALIAS = f"""\
 parameters:

@@ -270,15 +270,12 @@ def find_same(resources: Iterable[Resource], wanted: Id) -> list[Resource]:
 
 
 def set_text(resource: Resource, path: tuple[str, ...], text: str, at: Node | None, key: Node | None = None) -> None:
-    """Set a string at a path, and create missing mappings on the way to it. Raise `BuildError`."""
+    """Set a string at a path whose mappings exist. Raise `BuildError` if one does not."""
     value = resource.value
     for step in path[:-1]:
         below = value.get(step)
-        if below is None or below.is_null:
-            below = YamlTree("mapping")
-            value.put(step, below, key)
-        if below.kind != "mapping":
-            raise BuildError(below.at, f"`{'.'.join(path[:-1])}` is no mapping")
+        if below is None or below.kind != "mapping":
+            raise BuildError(at if below is None else below.at, f"`{'.'.join(path[:-1])}` is no mapping")
         value = below
     put_scalar(value, path[-1], new_text(text, at, False), key)
 

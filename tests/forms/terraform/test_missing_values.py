@@ -214,3 +214,36 @@ def test_the_same_files_with_a_wrong_value_are_found_out(nodelint: Run, tmp_path
         folder.mkdir()
         write(folder, shape, name, wrong)
     assert {line.split("/")[0] for line in finding_lines(nodelint)} == {"0", "1", "2"}
+
+
+CHOSEN = """\
+variable "kind" { type = string }
+variable "spot" { type = bool }
+resource "kubectl_manifest" "pool" {
+  yaml_body = yamlencode(var.spot ? {
+    apiVersion = "karpenter.sh/v1"
+    kind       = "NodePool"
+    metadata   = { name = "spot" }
+    spec = { template = { spec = {
+      requirements = [{ key = "karpenter.sh/capacity-type", operator = "In", values = ["spot", var.kind] }]
+    } } }
+  } : {
+    apiVersion = "karpenter.sh/v1"
+    kind       = "NodePool"
+    metadata   = { name = "other" }
+    spec = { template = { spec = {
+      requirements = [{ key = "kubernetes.io/arch", operator = "In", values = ["amd64", var.kind] }]
+    } } }
+  })
+}
+"""
+
+
+@pytest.mark.parametrize(("kind", "is_wrong"), [("spot", False), ("arm64", True)])
+def test_of_two_objects_only_the_one_that_the_condition_chooses_is_filled_in(
+    nodelint: Run, tmp_path: Path, kind: str, is_wrong: bool
+) -> None:
+    (tmp_path / "main.tf").write_text(CHOSEN)
+    (tmp_path / "terraform.tfvars").write_text(f'kind = "{kind}"\nspot = true\n')
+    shown = nodelint("check", ".", "--select", "value-of-another-key", "--format", "concise").stdout
+    assert ("value-of-another-key" in shown) == is_wrong, shown
