@@ -90,4 +90,6 @@ def _explain(path: tuple[str, ...], obj: Object) -> str:
         return "no node is replaced: both select the same"
     if field in _SETTINGS and obj.kind == "NodePool":
         return "no node is replaced: the field is no reason for drift"
+    if path[:2] == ("spec", "ipPrefixCount"):
+        return "no node is replaced: the hash does not count the field; new nodes get the new value"
     return "no node is replaced: Karpenter computes the same hash from both values"

@@ -71,8 +71,12 @@ class PlanBlock(NamedTuple):
     @property
     def remark(self) -> str:
         """Return a remark in brackets for a block without a sign. Empty for others."""
-        themselves = "itself" if len(self.names) == 1 else "themselves"
-        return f" (not changed {themselves})" if self.plan.pair.change == "unchanged" else ""
+        if self.plan.pair.change != "unchanged":
+            return ""
+        gaps = [pool.uncompared for pool in self.pools if pool.uncompared is not None]
+        if any(gap.decides and gap.subject.startswith("NodePool ") for gap in gaps):
+            return " (may change)"
+        return f" (not changed {'itself' if len(self.names) == 1 else 'themselves'})"
 
     @property
     def tone(self) -> Covered:

@@ -121,7 +121,8 @@ def notes_of(plan: PoolPlan | ClassPlan, alone: bool = False) -> list[str]:
     gap = None
     if isinstance(plan, PoolPlan) and plan.uncompared is not None:
         at, value = place_of(plan.uncompared.at), plan.uncompared.value
-        places = f"value {place_of(value)}, change {at}" if alone and value is not None else at
+        is_elsewhere = alone and value is not None and place_of(value) != at
+        places = f"value {place_of(value)}, change {at}" if is_elsewhere and value is not None else at
         gap = f"{plan.why_uncompared} ({places})"
     return [note for note in (plan.verdict.unknown, gap, plan.never_stored, plan.held_back) if note]
 

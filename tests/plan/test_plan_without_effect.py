@@ -41,6 +41,7 @@ def with_label(obj: str, value: str) -> str:
         (CLASS + TERMS % (1, 2), CLASS + TERMS % (2, 1), "spec.capacityReservationSelectorTerms", True),
         (CLASS + TERMS % (1, 2), CLASS + TERMS % (2, 3), "spec.capacityReservationSelectorTerms", False),
         (CLASS, TAGGED, "spec.tags", False),
+        (CLASS, CLASS + "  ipPrefixCount: 1\n", "spec.ipPrefixCount", True),
         (CLASS, CLASS + "  amiFamily: '${FAMILY}'\n", "spec.amiFamily", False),
         (with_label(CLASS, "one"), with_label(CLASS, "two"), "metadata.labels.app", True),
     ],
