@@ -82,14 +82,14 @@ def _find_place(obj: Object, path: tuple[str, ...]) -> Node:
 def _explain(path: tuple[str, ...], obj: Object) -> str:
     """Return why a changed field replaces no node."""
     if path[0] == "metadata":
-        return "no node is replaced: nodes do not copy it"
+        return "replaces no node: nodes do not copy it"
     if ".".join(path) == _REQUIREMENTS:
-        return "no node is replaced: all nodes that run meet them"
+        return "replaces no node: all nodes that run meet them"
     field = path[1] if len(path) > 1 else ""
     if field in _TERMS:
-        return "no node is replaced: both select the same"
+        return "replaces no node: both select the same"
     if field in _SETTINGS and obj.kind == "NodePool":
-        return "no node is replaced: the field is no reason for drift"
+        return "replaces no node: the field is no reason for drift"
     if path[:2] == ("spec", "ipPrefixCount"):
-        return "no node is replaced: the hash does not count the field; new nodes get the new value"
-    return "no node is replaced: Karpenter computes the same hash from both values"
+        return "replaces no node: the hash does not count the field; new nodes get the new value"
+    return "replaces no node: Karpenter computes the same hash from both values"

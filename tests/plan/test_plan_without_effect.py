@@ -15,7 +15,7 @@ TAGGED = CLASS + "  tags: {team: web}\n"
 LIMITED = POOL + "  limits: {cpu: 1000m}\n"
 TERMS = "  capacityReservationSelectorTerms: [{id: cr-%s}, {id: cr-%s}]\n"
 TAINTS = "      taints: [{key: %s, effect: NoSchedule}, {key: %s, effect: NoSchedule}]\n"
-NONE = "no node is replaced"
+NONE = "replaces no node"
 
 
 def show(nodelint: Run, folder: Path, old: str, new: str, form: str, *options: str) -> str:
