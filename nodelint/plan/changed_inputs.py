@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
     from nodelint.forms.input_text import InputText
-    from nodelint.forms.interface import InputFinder as FormInputs
+    from nodelint.forms.interface import InputFinder
     from nodelint.model.manifest import Object
     from nodelint.plan import Plan
     from nodelint.plan.matching import Pair
@@ -42,7 +42,7 @@ def find_changed_inputs(was: Read, new: Read, plan: Plan, stopped: Collection[st
     settled = find_replaced(plan) | _find_refused(plan)
     shared = _list_instances(new, plan)
     made = Counter(map(_find_place, was.inventory.objects()))
-    finders: list[InputFinder] = []
+    finders: list[SideInputs] = []
     for pair in (*(pool.pair for pool in plan.pools), *plan.classes):
         if pair.old is None or pair.new is None or id(pair.new) in settled:
             continue
@@ -51,7 +51,7 @@ def find_changed_inputs(was: Read, new: Read, plan: Plan, stopped: Collection[st
         unknown = [_list_unknown(obj) for obj in both]
         if not any(unknown) and not any(map(_may_depend, both)):
             continue
-        finders = finders or [InputFinder(was), InputFinder(new)]
+        finders = finders or [SideInputs(was), SideInputs(new)]
         found = _find_change(both, unknown, finders, is_shared)
         # Several instances of a module make one object, if they make it alike: each of them deletes its own.
         is_alike = made[_find_place(pair.old)] == 1
@@ -105,7 +105,7 @@ def _list_instances(new: Read, plan: Plan) -> set[int]:
     return {id(pair.new) for pairs in same for pair in pairs}
 
 
-def _find_value(changed: InputText, finder: InputFinder, obj: Object, unknown: Sequence[Node]) -> Node | None:
+def _find_value(changed: InputText, finder: SideInputs, obj: Object, unknown: Sequence[Node]) -> Node | None:
     """Return the first unknown value of an object that may change with an input. None if no value is certain to
     depend on it.
     """
@@ -133,7 +133,7 @@ def _may_depend(obj: Object) -> bool:
 
 
 def _find_change(
-    both: Sequence[Object], unknown: Sequence[Sequence[Node]], finders: Sequence[InputFinder], is_shared: bool
+    both: Sequence[Object], unknown: Sequence[Sequence[Node]], finders: Sequence[SideInputs], is_shared: bool
 ) -> list[InputText]:
     """Return the first input that changes, or the calls of the module that are gone, if nothing else changes."""
     sides = zip(finders, both, unknown, strict=True)
@@ -164,7 +164,7 @@ def _list_unknown(obj: Object) -> list[Node]:
     return [*(node for node in (obj.name_node,) if node.value is UNKNOWN), *nodes, *code]
 
 
-class InputFinder:
+class SideInputs:
     """A finder of the inputs of unknown values on one side."""
 
     def __init__(self, side: Read) -> None:
@@ -172,7 +172,7 @@ class InputFinder:
 
         self._variables = VariableInputs(side.root)
         finders = (row.load().make_input_finder(side.found.sources) for row in reversed(TABLE.rows) if row.fills)
-        self._finders: list[FormInputs] = [finder for finder in finders if finder is not None]
+        self._finders: list[InputFinder] = [finder for finder in finders if finder is not None]
 
     def list_inputs(self, obj: Object, unknown: Sequence[Node], is_shared: bool) -> list[InputText]:
         """Return the inputs of some unknown values of an object, and those that decide whether the object exists."""

@@ -6,7 +6,7 @@ from nodelint.base.types import TYPE_CHECKING
 from nodelint.forms.input_text import list_changed_inputs
 from nodelint.model.finding import Span, span_of
 from nodelint.model.folders import path_below
-from nodelint.plan.changed_inputs import InputFinder
+from nodelint.plan.changed_inputs import SideInputs
 from nodelint.text import UNKNOWN, Node
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ class _ChangedPlaces:
 
     def __init__(self, was: Read, new: Read) -> None:
         self._was, self._new = was, new
-        self._finders: list[InputFinder] = []
+        self._finders: list[SideInputs] = []
         self._old, self._shown = (
             {path_below(file.path, side.root): file for file in side.found.sources} for side in (was, new)
         )
@@ -74,7 +74,7 @@ class _ChangedPlaces:
         old = self._old.get(path_below(at.source.path, self._new.root))
         if old is None or old.text != at.source.text:
             return []
-        self._finders = self._finders or [InputFinder(self._was), InputFinder(self._new)]
+        self._finders = self._finders or [SideInputs(self._was), SideInputs(self._new)]
         before = self._finders[0].list_value_inputs(Node(old, at.start, at.end, "scalar", "plain", UNKNOWN))
         after = self._finders[1].list_value_inputs(Node(at.source, at.start, at.end, "scalar", "plain", UNKNOWN))
         own = {id(given) for given in after}
