@@ -104,6 +104,10 @@ def _of_unknown(kind: str, old: Any, new: Any, at: Path, to: Path) -> ValueDiffe
     if isinstance(old, Placeholder) and isinstance(new, Placeholder) and old.text != new.text:
         both = f"`{short(old.text)}` -> `{short(new.text)}`"
         raise Unhashable(path, f"{both}: both are filled in later, and may be equal")
+    other = old if value is new else new
+    if isinstance(value, Placeholder) and isinstance(other, str):
+        both = " -> ".join(f"`{short(side.text if isinstance(side, Placeholder) else side)}`" for side in (old, new))
+        raise Unhashable(path, f"{both}: the placeholder is filled in later, and may give the same value")
     raise Unhashable(path, _filled_later(value))
 
 

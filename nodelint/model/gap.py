@@ -54,6 +54,7 @@ class Gap(NamedTuple):
     - `transient`: a retry may help.
     - `fails`: the tool that reads the place fails there as well.
     - `fault`: the internal error of nodelint that caused it.
+    - `value`: the value that is not known, if the place is that of its cause.
     """
 
     place: FilePlace | Node | Span
@@ -67,6 +68,7 @@ class Gap(NamedTuple):
     transient: bool = False
     fails: bool = False
     fault: str = ""
+    value: Node | Span | None = None
 
     @property
     def at(self) -> Node | Span:

@@ -14,6 +14,7 @@ from nodelint.model.folders import path_below
 from nodelint.model.gap import Gap
 from nodelint.model.manifest import EC2NodeClass, NodePool
 from nodelint.model.open_parts import NO_OPEN_PARTS
+from nodelint.plan.gone_appliers import show_place
 from nodelint.plan.sides import place_below
 from nodelint.plan.uncompared import list_unknown, uncompared
 from nodelint.text import UNKNOWN, Node
@@ -58,8 +59,10 @@ def find_changed_inputs(was: Read, new: Read, plan: Plan, stopped: Collection[st
         found = [changed for changed in found if not (changed.is_call and _is_call_of(changed, was.root, stopped))]
         label = f"{pair.new.kind} {pair.new.name if isinstance(pair.new.name, str) else pair.new.name_node.unquoted}"
         for changed in found if label not in named else ():
-            gap = uncompared(changed.at, label, _explain(changed), True)
-            yield gap._replace(object=pair.new, what="module" if changed.is_call else gap.what)
+            value = None if changed.is_call else _find_value(changed, finders[1], both[1], unknown[1])
+            gap = uncompared(changed.at, label, _explain(changed, value), True)
+            at = show_place(new, span_of(written_place(value))) if value is not None else None
+            yield gap._replace(object=pair.new, what="module" if changed.is_call else gap.what, value=at)
 
 
 def _is_call_of(call: InputText, root: str, folders: Collection[str]) -> bool:
@@ -102,12 +105,26 @@ def _list_instances(new: Read, plan: Plan) -> set[int]:
     return {id(pair.new) for pairs in same for pair in pairs}
 
 
-def _explain(found: InputText) -> str:
+def _find_value(changed: InputText, finder: SideInputs, obj: Object, unknown: Sequence[Node]) -> Node | None:
+    """Return the first unknown value of an object that may change with an input. None if no value is certain to
+    depend on it.
+    """
+    for node in unknown:
+        inputs = [*finder.list_value_inputs(node), *finder.list_variables(obj, [node])]
+        if any((given.name, given.text) == (changed.name, changed.text) for given in inputs):
+            return node
+    return None
+
+
+def _explain(found: InputText, value: Node | None) -> str:
+    """Return why the outcome for an object is not known. `value` is the value that an input may change."""
     if found.is_call:
         return f"`{found.name}`, which makes it, is gone: what it has made is deleted with all nodes"
     what = "the template code there" if found.name == "template code" else f"`{found.name}`"
     what = "the text there" if found.name == "the value" else what
-    return f"a value of this object is not known, and may change with {what}"
+    name = value.path if value is not None else ""
+    value_text = f"`{name}`" if name else "a value of this object"
+    return f"{value_text} is not known, and may change with {what}"
 
 
 def _may_depend(obj: Object) -> bool:
@@ -163,9 +180,11 @@ class SideInputs:
             given for finder in self._finders for given in finder.list_existence_inputs(obj.name_node, is_shared)
         ]
         found += [given for node in unknown for given in self.list_value_inputs(node)]
-        if is_of_other_tool(obj):
-            found += self._variables.list_inputs(_list_names(obj, unknown))
-        return found
+        return found + self.list_variables(obj, unknown)
+
+    def list_variables(self, obj: Object, unknown: Sequence[Node]) -> list[InputText]:
+        """Return the variables of some unknown values of an object whose text another tool fills in."""
+        return list(self._variables.list_inputs(_list_names(obj, unknown))) if is_of_other_tool(obj) else []
 
     def list_value_inputs(self, node: Node) -> list[InputText]:
         """Return the inputs of one value."""

@@ -63,7 +63,8 @@ class _EachRelease:
             self.plan_for(own)
         served = list(self.find_served(first)) if unserved else []
         parts = [(first, part) for part in _list_parts(whole)]
-        found = [self.find_own(key, part) for key, part in (*parts, *served)]
+        both = (self.find_own(key, part) for key, part in (*parts, *served))
+        found = [part for part in both if part is not None]
         pools = sorted((part for part in found if isinstance(part, PoolPlan)), key=lambda pool: pool.rank)
         moves = {plan.options.moved for plan in self.plans.values() if plan.options.moved is not None}
         return whole._replace(
@@ -90,10 +91,13 @@ class _EachRelease:
         old, new = (objs[i] if i is not None else None for i, objs in zip(at, self.written, strict=True))
         return self.plan_for(self.options_of(old, new))
 
-    def find_own(self, key: _Key, part: PoolPlan | ClassPlan) -> PoolPlan | ClassPlan:
-        """Return the pool or class in the plan for its own releases."""
+    def find_own(self, key: _Key, part: PoolPlan | ClassPlan) -> PoolPlan | ClassPlan | None:
+        """Return the pool or class in the plan for its own releases. None for a class whose change replaces no node
+        with another release, if its own plan does not say so.
+        """
         at = self.planners[key].find_place(part.pair)
-        return self.parts[self.own_key(at)].get((type(part), *at), part)
+        own = self.parts[self.own_key(at)].get((type(part), *at))
+        return part if own is None and not (isinstance(part, ClassPlan) and part.replaces_none) else own
 
     def find_served(self, first: _Key) -> Iterator[tuple[_Key, PoolPlan | ClassPlan]]:
         """Yield the pools and classes that the newest release does not serve, but their own releases do."""

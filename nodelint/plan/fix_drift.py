@@ -11,7 +11,7 @@ from nodelint.model.gvk import CLASS_KIND
 from nodelint.model.manifest import EC2NodeClass, NodePool
 from nodelint.plan.each_release import make_each
 from nodelint.plan.matching import written_name
-from nodelint.plan.outcome import PlanOptions, PoolPlan
+from nodelint.plan.outcome import ClassPlan, PlanOptions, PoolPlan
 from nodelint.plan.refusals import why_never_stored
 from nodelint.plan.sides import Side
 
@@ -74,7 +74,7 @@ def find_moved(
     losing = [part.pool for part in plan.pools if _loses_nodes(part)]
     found = {_key(pool) for pool in losing}
     found |= {(CLASS_KIND, str(name)) for name in map(_class_name, losing) if name in classes}
-    found |= {_key(part.node_class) for part in plan.class_plans if part.never_stored is None}
+    found |= {_key(part.node_class) for part in plan.class_plans if _changes_nodes(part)}
     if any(name is None for _, name in names) or any(place.decides for place in plan.uncompared):
         found |= {change.name for change in changed if _key(change.old or change.new) in names}
     return {(kind, str(name)) for kind, name in found}
@@ -99,6 +99,10 @@ def _loses_nodes(part: PoolPlan) -> bool:
     if before is not None and before.complete and not (before.launchable or before.candidates):
         return False  # it has no node
     return part.grade != "none" or bool(part.refused)
+
+
+def _changes_nodes(part: ClassPlan) -> bool:
+    return part.never_stored is None and not part.replaces_none
 
 
 def _key(obj: Object | None) -> tuple[str, str | None]:

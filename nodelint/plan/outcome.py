@@ -248,7 +248,11 @@ class PoolPlan(NamedTuple):
 
 
 class ClassPlan(NamedTuple):
-    """The outcome of a change to a class that no pool in the files uses: what happens to nodes of pools elsewhere."""
+    """The outcome of a change to a class that no pool in the files uses: what happens to nodes of pools elsewhere.
+
+    A class whose change replaces no node has one as well, also if pools in the files use it; `effects` are then its
+    changed fields.
+    """
 
     pair: Pair
     at: Node | Span
@@ -256,6 +260,12 @@ class ClassPlan(NamedTuple):
     refused: tuple[Refusal, ...] = ()
     never_stored: str | None = None
     held_back: str | None = None
+    effects: tuple[Effect, ...] = ()
+
+    @property
+    def replaces_none(self) -> bool:
+        """Return whether the change is stored and replaces no node."""
+        return self.verdict.replaced == "none" and not self.refused
 
     @property
     def node_class(self) -> EC2NodeClass:
@@ -316,8 +326,13 @@ class Plan(NamedTuple):
             place = next(iter((*of_labels, *of_parts)), None)
             return pool._replace(uncompared=place) if place is not None else pool
 
+        def is_open(part: ClassPlan) -> bool:
+            label = f"EC2NodeClass {part.name}", span_of(part.at).source.path
+            return part.replaces_none and (label in changed or id(part.pair.new) in of_objects)
+
         pools = sorted(map(attach, self.pools), key=lambda pool: pool.rank)
-        return self._replace(pools=tuple(pools), uncompared=(*self.uncompared, *places))
+        classes = tuple(part for part in self.class_plans if not is_open(part))
+        return self._replace(pools=tuple(pools), class_plans=classes, uncompared=(*self.uncompared, *places))
 
     @property
     def endangers_nodes(self) -> bool:

@@ -9,16 +9,17 @@ from nodelint.base.types import TYPE_CHECKING
 from nodelint.model.documents import objects
 from nodelint.model.finding import span_of
 from nodelint.model.manifest import AutoModeClass, EC2NodeClass, NodePool, served
+from nodelint.plan.equal_fields import list_equal_fields
 from nodelint.plan.launch import launch
 from nodelint.plan.left_out_types import LeftOutTypes
 from nodelint.plan.matching import is_applied, is_same_spec, match_objects, written_name
 from nodelint.plan.nodes import find_outcomes
 from nodelint.plan.outcome import ClassPlan, Plan, PoolPlan
 from nodelint.plan.place_names import name_places
-from nodelint.plan.pool_comparison import PoolComparer, find_lacking_class
+from nodelint.plan.pool_comparison import PoolComparer, PoolComparison, find_lacking_class
 from nodelint.plan.pool_details import add_roll, find_never_stored, find_nodes, find_pace
 from nodelint.plan.reasons import NOTHING as UNTOUCHED
-from nodelint.plan.reasons import Verdict
+from nodelint.plan.reasons import Verdict, is_of_class
 from nodelint.plan.refusals import refusals
 from nodelint.plan.selector_drift import list_image_ids
 from nodelint.plan.sides import as_stored, keeps_hop_limit
@@ -50,6 +51,7 @@ if TYPE_CHECKING:
     from nodelint.model.gap import Gap
     from nodelint.model.manifest import Object
     from nodelint.model.releases import KubernetesVersion, Version
+    from nodelint.plan.effects import Effect
     from nodelint.plan.matching import Pair
     from nodelint.plan.outcome import PlanOptions
     from nodelint.plan.sides import Side
@@ -197,6 +199,8 @@ class Planner:
         gaps = [*changed.values(), *(pool.uncompared for pool in pools if pool.uncompared is not None)]
         elsewhere = [self._class(pair) for pair in classes if id(pair.new or pair.old) not in self.used]
         plans = [plan for plan in elsewhere if plan is not None and id(plan.at) not in skipped]
+        left_out = skipped | changed.keys()
+        plans += self._list_without_nodes([pair for pair in classes if id(_name_node(pair)) not in left_out], pools)
         pools.sort(key=lambda pool: pool.rank)
         return Plan(
             self.options,
@@ -279,7 +283,7 @@ class Planner:
             pace=find_pace(self.options, new_pool, done.found) if done.replaces and no_room is None else None,
             nodes=find_nodes(self.options, sides, done.found),
             release=self.options.release,
-            effects=tuple(done.effects),
+            effects=(*done.effects, *self._list_equal_fields(pair, done, bool(refused))),
             uncompared=unread_class(pair.new, gap)
             if gap
             else self._unclear(pair.old, pair.new, old_class, new_class),
@@ -290,6 +294,17 @@ class Planner:
             lacking_class=done.lacking_class,
         )
         return add_roll(self.options, plan, (pair.old, new_pool))
+
+    def _list_equal_fields(self, pair: Pair, done: PoolComparison, is_refused: bool) -> Sequence[Effect]:
+        """Return the changed fields of a pool that replace no node. Empty if that is not known."""
+        old, new, found = pair.old, pair.new, done.found
+        is_open = found.unknown is not None or any(not is_of_class(reason) for reason in found.reasons)
+        is_open = is_open or done.never_stored is not None
+        if is_refused or is_open or pair.change != "changed" or old is None or new is None:
+            return ()
+        if id(old) in self.of_v1beta1 or id(new) in self.of_v1beta1:
+            return ()
+        return list_equal_fields(old, new, [effect.field for effect in done.effects])
 
     def _resolve_before(self, old: NodePool, same: NodePool | None, gap: Gap | None) -> Resolution:
         """Return what a pool can launch before the change. `same` is the pool of the new side if nothing changes."""
@@ -382,6 +397,20 @@ class Planner:
             led,
             find_never_stored(self.options, self.of_v1beta1, pair.old),
         )
+
+    def _list_without_nodes(self, pairs: Iterable[Pair], pools: Sequence[PoolPlan]) -> Iterator[ClassPlan]:
+        """Yield the changed classes that certainly replace no node, with their changed fields."""
+        concerned = {part for pool in pools if any(map(is_of_class, pool.verdict.reasons)) for part in pool.parts}
+        for pair in pairs:
+            old, new = pair.old, pair.new
+            if pair.change != "changed" or id(new) in concerned or self._class(pair) is not None:
+                continue
+            assert old is not None and new is not None
+            if id(old) in self.of_v1beta1 or id(new) in self.of_v1beta1:
+                continue  # a conversion changes fields that no file changes
+            fields = self.written.lead_effects(list_equal_fields(old, new))
+            if fields:
+                yield ClassPlan(pair, self.written.find(new.name_node), UNTOUCHED, effects=fields)
 
     def _selects_the_same(self, old: EC2NodeClass, new: EC2NodeClass) -> bool:
         """Return whether two classes select the same images according to the AWS facts. False if that is not

@@ -54,6 +54,11 @@ class Verdict(NamedTuple):
 NOTHING = Verdict("none")
 
 
+def is_of_class(reason: Reason) -> bool:
+    """Return whether a reason is about the class, not the pool."""
+    return reason.reason not in ("NodePoolDrifted", "RequirementsDrifted")
+
+
 def mark_recorded(reasons: Sequence[Reason]) -> Iterator[Reason]:
     """Yield the reasons, with `recorded` false for those after a reason that covers all nodes."""
     first = next((reason.reason for reason in reasons if reason.covered == "all"), None)

@@ -15,6 +15,7 @@ from nodelint.text import UNKNOWN
 
 _QUIET_FIELDS = ("limits", "weight", "disruption")
 """Fields of a NodePool's spec that running nodes do not copy (core: `NodePool.Hash` reads only the template)."""
+_CODE_CHANGES = "the template code that makes this object changes, and what it makes is not known"
 _PLAIN_ACTION = re.compile(
     r"\{\{-?+[ \t]*+(?:[\w.$()|'\" \t-](?<!include)(?<!tpl)(?<!toYaml)(?<!indent)(?<!printf)){1,200}+\}\}"
 )
@@ -76,7 +77,7 @@ def of_templates(pairs: Iterable[Pair]) -> Iterator[Gap]:
             continue
         whole = holds_unknown(pair.old) or holds_unknown(pair.new)
         if _deciding_codes(pair.old, whole) != _deciding_codes(pair.new, whole):
-            yield uncompared(pair.new.name_node, _label(pair.new), "the template code of this object changes", True)
+            yield uncompared(pair.new.name_node, _label(pair.new), _CODE_CHANGES, True)
 
 
 def _deciding_codes(obj: Object, whole: bool) -> list[str]:

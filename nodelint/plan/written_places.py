@@ -10,6 +10,7 @@ if TYPE_CHECKING:
 
     from nodelint.model.finding import Span
     from nodelint.model.gap import Gap
+    from nodelint.plan.effects import Effect
     from nodelint.plan.outcome import PoolPlan
     from nodelint.plan.reasons import Verdict
     from nodelint.plan.refusals import Refusal
@@ -36,9 +37,13 @@ class WrittenPlaces:
             at=self.find(pool.at),
             verdict=self.lead_verdict(pool.verdict),
             refused=self.lead_refusals(pool.refused),
-            effects=tuple(effect._replace(at=self.find(effect.at)) for effect in pool.effects),
+            effects=self.lead_effects(pool.effects),
             uncompared=self.lead_gap(pool.uncompared) if pool.uncompared is not None else None,
         )
+
+    def lead_effects(self, effects: Sequence[Effect]) -> tuple[Effect, ...]:
+        """Return effects that point at the files as written, not at the rendered text."""
+        return tuple(effect._replace(at=self.find(effect.at)) for effect in effects)
 
     def lead_refusals(self, refused: Sequence[Refusal]) -> tuple[Refusal, ...]:
         """Return refusals that point at the files as written, not at the rendered text."""

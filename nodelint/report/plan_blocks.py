@@ -69,6 +69,16 @@ class PlanBlock(NamedTuple):
         return _SIGNS[self.plan.pair.change]
 
     @property
+    def remark(self) -> str:
+        """Return a remark in brackets for a block without a sign. Empty for others."""
+        if self.plan.pair.change != "unchanged":
+            return ""
+        gaps = [pool.uncompared for pool in self.pools if pool.uncompared is not None]
+        if any(gap.decides and gap.subject.startswith("NodePool ") for gap in gaps):
+            return " (may change)"
+        return f" (not changed {'itself' if len(self.names) == 1 else 'themselves'})"
+
+    @property
     def tone(self) -> Covered:
         """Return the verdict that decides the colour."""
         return tone_of(self.plan) if isinstance(self.plan, PoolPlan) else self.plan.verdict.replaced
@@ -77,6 +87,11 @@ class PlanBlock(NamedTuple):
     def rows(self) -> list[str]:
         """Return the verdict in sentences."""
         return headline_rows(self.plan) if isinstance(self.plan, PoolPlan) else [class_headline(self.plan)]
+
+    @property
+    def notes(self) -> list[str]:
+        """Return the notes below the causes."""
+        return notes_of(self.plan, len(self.pools) == 1)
 
     @property
     def places(self) -> list[str]:
@@ -90,7 +105,7 @@ class PlanBlock(NamedTuple):
 
     @property
     def effects(self) -> tuple[Effect, ...]:
-        return self.plan.effects if isinstance(self.plan, PoolPlan) else ()
+        return self.plan.effects
 
     @property
     def pace(self) -> list[str]:
@@ -125,8 +140,16 @@ def nothing_changed(plan: Plan, findings: Findings) -> bool:
 
 
 def class_blocks(plan: Plan) -> list[PlanBlock]:
-    """Return a block for each class that only pools elsewhere use."""
-    return [PlanBlock(class_plan) for class_plan in plan.class_plans]
+    """Return a block for each class that only pools elsewhere use, or whose change replaces no node.
+
+    A class that several installations make in the same way has one block if its change replaces no node.
+    """
+    blocks: dict[object, PlanBlock] = {}
+    for own in plan.class_plans:
+        effects = tuple((effect.field, place_of(effect.at), effect.change) for effect in own.effects)
+        key = (own.name, place_of(own.at), effects, own.held_back) if own.replaces_none else id(own)
+        blocks.setdefault(key, PlanBlock(own))
+    return list(blocks.values())
 
 
 def pool_blocks(plan: Plan) -> list[PlanBlock]:

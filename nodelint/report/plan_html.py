@@ -79,9 +79,10 @@ def _label(block: PlanBlock) -> str:
 def _block(block: PlanBlock, anchor: str = "") -> str:
     sign = block.sign.strip()
     named = ", ".join(block.names) if block.pools else f"{block.kind} {block.names[0]}"
+    remark = f"<small>{block.remark}</small>" if block.remark else ""
     pace = block.pools[0].pace if block.pools else None
     parts = [
-        f"<h2>{f'<span class=sign>{escaped(sign)}</span> ' if sign else ''}{escaped(named)}</h2>",
+        f"<h2>{f'<span class=sign>{escaped(sign)}</span> ' if sign else ''}{escaped(named)}{remark}</h2>",
         *(f"<p class=verdict>{escaped(words)}</p>" for words in block.rows),
         f"<p class=quiet>{code(', '.join(block.places))}</p>",
         *_refused(block),
@@ -103,7 +104,7 @@ def _block(block: PlanBlock, anchor: str = "") -> str:
 
 def _effects(block: PlanBlock) -> str:
     rows = [(CodeText(effect.field), _changed(effect.change), effect.what, effect.at) for effect in block.effects]
-    return _table(("field", "value", "at once", "line"), rows, "reasons")
+    return _table(("field", "value", "what it does", "line"), rows, "reasons")
 
 
 def _changed(change: ValueChange | None) -> str:
@@ -129,7 +130,7 @@ def _reasons(block: PlanBlock) -> str:
     for reason in block.plan.verdict.reasons:
         share = f" ({words})" if (words := plan_words.share_of(reason)) else ""
         rows.append((f"{reason.reason}{share}", CodeText(reason.field), _changed(reason.change), reason.at))
-    notes = "".join(f"<p>{escaped(note)}</p>" for note in plan_words.notes_of(block.plan))
+    notes = "".join(f"<p>{escaped(note)}</p>" for note in block.notes)
     return _table(("reason", "field", "value", "line"), rows, "reasons") + notes
 
 

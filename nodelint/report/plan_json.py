@@ -14,13 +14,14 @@ from nodelint.report.plan_blocks import headline_of_plan
 from nodelint.report.plan_words import headline
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from typing import Any
 
     from nodelint.drift.budgets import Interval
     from nodelint.lint.engine import Result
     from nodelint.model.finding import Span
     from nodelint.plan import Plan, PoolPlan
+    from nodelint.plan.effects import Effect
     from nodelint.plan.launch import Price
     from nodelint.plan.matching import Pair
     from nodelint.plan.reasons import Reason
@@ -40,7 +41,7 @@ def plan_json(plan: Plan, findings: Findings) -> dict[str, Any]:
         "karpenter": str(plan.options.release),
         "headline": headline_of_plan(plan),
         "nodePools": [_pool(pool) for pool in plan.pools],
-        "nodeClasses": [*map(_class, plan.class_plans), *_other_classes(plan)],
+        "nodeClasses": [*map(_class, _list_elsewhere(plan)), *_other_classes(plan)],
         "notCompared": [
             {
                 **_place(uncompared.at),
@@ -108,11 +109,7 @@ def _pool(plan: PoolPlan) -> dict[str, Any]:
         "launchesNothing": plan.stopped.reason if plan.stopped is not None else None,
         "deletedNodes": plan.deleted_nodes,
         "reasons": [_reason(reason) for reason in plan.verdict.reasons],
-        "effects": [
-            {**_place(effect.at), "field": effect.field, **_change(effect.change), "what": effect.what}
-            | {"removes": effect.removes}
-            for effect in plan.effects
-        ],
+        "effects": _effects(plan.effects),
         "refused": [{"field": refusal.field, "message": refusal.message} for refusal in plan.refused],
         "instanceTypes": {
             "before": plan.launch.before,
@@ -142,6 +139,14 @@ def _pool(plan: PoolPlan) -> dict[str, Any]:
     record["neverStored"] = plan.never_stored
     record["heldBack"] = plan.held_back
     return record
+
+
+def _effects(effects: Iterable[Effect]) -> list[dict[str, Any]]:
+    return [
+        {**_place(effect.at), "field": effect.field, **_change(effect.change), "what": effect.what}
+        | {"removes": effect.removes}
+        for effect in effects
+    ]
 
 
 def _roll(found: Roll) -> dict[str, Any]:
@@ -194,6 +199,7 @@ def _class(plan: ClassPlan) -> dict[str, Any]:
         "unknown": plan.verdict.unknown,
         "neverStored": plan.never_stored,
         "heldBack": plan.held_back,
+        "effects": _effects(plan.effects),
     }
 
 
@@ -201,15 +207,23 @@ def _other_classes(plan: Plan) -> Iterator[dict[str, Any]]:
     """Yield the changed classes without a plan of their own: new ones, and those whose nodes are reported with
     pools.
     """
-    reported = {id(obj) for own in plan.class_plans for obj in (own.pair.old, own.pair.new) if obj is not None}
+    reported = {id(obj) for own in _list_elsewhere(plan) for obj in (own.pair.old, own.pair.new) if obj is not None}
     for pair in plan.classes:
         obj = pair.new or pair.old
         if pair.change == "unchanged" or not isinstance(obj, EC2NodeClass) or id(obj) in reported:
             continue
         at = written_place(plan.written.get(id(obj), obj).name_node)
         pools = [pool for pool in plan.pools if _uses(pool, pair)]
-        found = _class(ClassPlan(pair, at, Verdict(joined(pool.replaced for pool in pools))))
+        own = next((own for own in plan.class_plans if own.pair.new is pair.new), None)
+        verdict = Verdict(joined(pool.replaced for pool in pools)) if own is None else own.verdict
+        effects, held_back = (own.effects, own.held_back) if own is not None else ((), None)
+        found = _class(ClassPlan(pair, at, verdict, held_back=held_back, effects=effects))
         yield {**found, "nodePools": [pool.name for pool in pools]}
+
+
+def _list_elsewhere(plan: Plan) -> list[ClassPlan]:
+    """Return the classes that only pools elsewhere use, without those whose change replaces no node."""
+    return [own for own in plan.class_plans if not own.replaces_none]
 
 
 def _uses(pool: PoolPlan, pair: Pair) -> bool:

@@ -66,10 +66,11 @@ class _Comment:
             yield f"{inline(line)}\n"
         table, shown = _fitting(pool_blocks, self._row, _FOR_TABLE)
         details, _ = _fitting(pool_blocks[:shown], self._details, _FOR_DETAILS)
-        rows = "".join(map(self._row, plan_blocks.class_blocks(plan)[:20]))
+        classes = plan_blocks.class_blocks(plan)
+        rows = "".join(map(self._row, classes[:20]))
         if pool_blocks or rows:
             more = f"\n… and {counted(len(pool_blocks) - shown, 'more cause')}.\n" if shown < len(pool_blocks) else ""
-            if (left := len(plan.class_plans) - 20) > 0:
+            if (left := len(classes) - 20) > 0:
                 more += f"\n… and {left:,} more of EC2NodeClass.\n"
             yield table_head("", "object", "what happens", "where") + table + rows + more
             yield details
@@ -122,7 +123,7 @@ class _Comment:
         more = len(rows) - _CAUSES
         shown = [*rows[:_CAUSES], *([(f"and {counted(more, 'more cause')}", "")] if more > 0 else [])]
         causes = "".join(f"| | {table_row(cause, at)}" for cause, at in shown)
-        return table_row(_code(sign) if sign else "", name, what, place) + causes
+        return table_row(_code(sign) if sign else "", name + block.remark, what, place) + causes
 
     def _cause(self, reason: Reason) -> str:
         return f"{reason.reason}: {_code(reason.field)}{_changed(reason.change)}"
@@ -145,7 +146,7 @@ class _Comment:
         for reason in block.plan.verdict.reasons:
             share = plan_words.share_of(reason)
             yield f"{self._cause(reason)} at {self._place(reason.at)}{f' ({share})' if share else ''}"
-        yield from (inline(printable(note)) for note in plan_words.notes_of(block.plan))
+        yield from (inline(printable(note)) for note in block.notes)
         for effect in block.effects:
             yield f"{_code(effect.field)}{_changed(effect.change)} at {self._place(effect.at)}: {inline(effect.what)}"
         yield from map(inline, block.pace)

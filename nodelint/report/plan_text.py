@@ -50,10 +50,10 @@ def plan_text(plan: Plan, findings: Findings, look: TextStyle) -> str:
 
 def _block(block: PlanBlock, look: TextStyle) -> Iterator[str]:
     if len(block.names) == 1:
-        title = f"{block.sign} {block.kind} {printable(block.names[0])}"
+        title = f"{block.sign} {block.kind} {printable(block.names[0])}{block.remark}"
         yield from aside(title, block.places[0], look.width)
     else:
-        yield f"{block.sign} {counted(len(block.names), block.kind)}"
+        yield f"{block.sign} {counted(len(block.names), block.kind)}{block.remark}"
         named = zip(block.names, block.places, strict=True)
         yield from wrap(", ".join(f"{printable(name)} ({place})" for name, place in named), look.width, "    ")
     for row in (row for part in block.rows for row in wrap(part, look.width, "    ")):
@@ -63,7 +63,7 @@ def _block(block: PlanBlock, look: TextStyle) -> Iterator[str]:
         yield from wrap(f"refused by the API server: {refusal.field}: {refusal.message} ({at})", look.width, "      ")
     for number, reason in enumerate(block.plan.verdict.reasons):
         yield from _reason(reason, plan_blocks.places_of(block, number), look)
-    for note in plan_words.notes_of(block.plan):
+    for note in block.notes:
         yield from wrap(printable(note), look.width, "      ")
     for effect in block.effects:
         yield from _effect(effect, look)

@@ -10,6 +10,7 @@ from nodelint.model.finding import label_of, span_of
 from nodelint.model.messages import counted
 from nodelint.plan import PoolPlan
 from nodelint.plan.nodes import counts
+from nodelint.plan.reasons import is_of_class
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -70,13 +71,9 @@ def _without_nodes(pool: PoolPlan) -> list[str]:
     now = " and can" if pool.stopped is not None else ""
     rows = [f"it has no nodes: it could{now} launch none ({pool.stopped_before.reason})"]
     node_class = pool.before.node_class if pool.before is not None else None
-    if node_class is not None and any(map(_is_of_class, pool.verdict.reasons)):
+    if node_class is not None and any(map(is_of_class, pool.verdict.reasons)):
         rows.append(f"the change of EC2NodeClass `{printable(str(node_class.name))}` concerns no node")
     return rows
-
-
-def _is_of_class(reason: Reason) -> bool:
-    return reason.reason not in ("NodePoolDrifted", "RequirementsDrifted")
 
 
 def _drift_in_words(pool: PoolPlan) -> str | None:
@@ -108,17 +105,25 @@ def class_headline(plan: ClassPlan) -> str:
         return "deleted: pools that use it can no longer launch nodes, and it stays until their nodes are gone"
     if plan.refused:
         return "the update is refused: nothing changes"
+    if plan.replaces_none:
+        return "its change replaces no node"
     reasons = ", ".join(dict.fromkeys(reason.reason for reason in plan.verdict.reasons))
     what = {"all": "all their nodes are replaced", "some": "some of their nodes are replaced"}
     words = what.get(plan.verdict.replaced, "their nodes may be replaced; the files do not show it")
     return f"no pool of these files uses it; for pools that do: {words}{f': {reasons}' if reasons else ''}"
 
 
-def notes_of(plan: PoolPlan | ClassPlan) -> list[str]:
-    """Return the notes below the causes: why the verdict is not known, and what the cluster cannot store."""
+def notes_of(plan: PoolPlan | ClassPlan, alone: bool = False) -> list[str]:
+    """Return the notes below the causes: why the verdict is not known, and what the cluster cannot store.
+
+    `alone` is true if no other pool shares the notes: they then have the line of an unknown value as well.
+    """
     gap = None
     if isinstance(plan, PoolPlan) and plan.uncompared is not None:
-        gap = f"{plan.why_uncompared} ({place_of(plan.uncompared.at)})"
+        at, value = place_of(plan.uncompared.at), plan.uncompared.value
+        is_elsewhere = alone and value is not None and place_of(value) != at
+        places = f"value {place_of(value)}, change {at}" if is_elsewhere and value is not None else at
+        gap = f"{plan.why_uncompared} ({places})"
     return [note for note in (plan.verdict.unknown, gap, plan.never_stored, plan.held_back) if note]
 
 

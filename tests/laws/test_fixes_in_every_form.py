@@ -166,7 +166,8 @@ def find_replaced(before: Judging, after: Judging) -> list[str]:
             continue
         if why_never_stored(old, options.release, options.schemas) is None:
             found.append(f"{part.name}: {part.replaced}")
-    return found + [part.node_class.label for part in plan.class_plans if part.never_stored is None]
+    classes = [part for part in plan.class_plans if part.never_stored is None and not part.replaces_none]
+    return found + [part.node_class.label for part in classes]
 
 
 def try_seeds(seeds: Sequence[int]) -> Iterator[tuple[int, Tried]]:

@@ -175,7 +175,7 @@ def test_a_class_without_an_image_replaces_nodes_by_its_hash_alone() -> None:
     [
         ([("limits: {cpu: 100}", "limits: {cpu: 99}")], {"spec.limits.cpu": "nothing is launched above it"}),
         ([("limits: {cpu: 100}", "limits: {cpu: '100'}")], {}),
-        ([("limits: {cpu: 100}", "limits: {cpu: 100000m}")], {}),
+        ([("limits: {cpu: 100}", "limits: {cpu: 100000m}")], {"spec.limits.cpu": "replaces no node"}),
         ([("limits: {cpu: 100}", "limits: {cpu: 101}")], {"spec.limits.cpu": "more can be launched"}),
         ([("limits: {cpu: 100}", "limits: {}")], {"spec.limits.cpu": "more can be launched"}),
         ([("{cpu: 100}", "{cpu: 100, memory: 1Gi}")], {"spec.limits.memory": "nothing is launched above it"}),

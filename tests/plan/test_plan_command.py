@@ -684,7 +684,7 @@ def test_what_a_template_takes_from_elsewhere_is_not_called_unchanged(
     done = nodelint("plan", "--old", "old", "new", cwd=tmp_path)
     assert done.returncode == 1 and "1 NodePool: its nodes may be replaced." in done.stdout
     assert re.search(
-        r"the template code of this object changes|with the template code there|a file of its chart changes",
+        r"template code (?:that makes this object changes|there)|a file of its\s+chart\s+changes",
         " ".join(done.stdout.split()),
     ), done.stdout
 

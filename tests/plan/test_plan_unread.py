@@ -103,8 +103,12 @@ def test_nothing_is_known_of_what_a_side_cannot_read(
         alone = (form is base_of_two and not path.startswith("base/")) or path == "values-prod.yaml"
         assert len(compared) == (1 if alone else 0), output
         assert not report["nodeClasses"], output
-        assert {finding["rule"] for finding in report["findings"]["new"]} <= {"yaml-syntax", "terraform-syntax"}, output
-        assert {finding["rule"] for finding in report["findings"]["gone"]} <= {"yaml-syntax", "terraform-syntax"}, output
+        assert {finding["rule"] for finding in report["findings"]["new"]} <= {"yaml-syntax", "terraform-syntax"}, (
+            output
+        )
+        assert {finding["rule"] for finding in report["findings"]["gone"]} <= {"yaml-syntax", "terraform-syntax"}, (
+            output
+        )
 
 
 def test_an_example_of_karpenters_with_an_open_list(nodelint: Run, tmp_path: Path) -> None:
@@ -119,7 +123,7 @@ def test_an_example_of_karpenters_with_an_open_list(nodelint: Run, tmp_path: Pat
     assert done.returncode == 1
     line = BOTH.count("\n") + 2
     assert f"~ EC2NodeClass default  r/a.yaml:{line}" in done.stdout, done.stdout
-    assert f"NodePool web{' ' * 60}" in done.stdout and f"(r/a.yaml:{line})" in done.stdout, done.stdout
+    assert "NodePool web (may change)" in done.stdout and f"(r/a.yaml:{line})" in done.stdout, done.stdout
     assert "gone:" not in done.stdout
     assert "removed" not in done.stdout
     assert "No node is replaced" not in done.stdout

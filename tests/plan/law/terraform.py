@@ -58,6 +58,7 @@ SOURCES = (
     "auto.tfvars",
     "json.tfvars",
     "environment",
+    "environments",
     "file",
     "json file",
     "yaml file",
@@ -143,6 +144,10 @@ class TerraformMaker(Maker):
             names = {"tfvars": "terraform.tfvars", "auto.tfvars": "a.auto.tfvars", "environment": "envs/prod.tfvars"}
             given = self.at(names[way])
             self.add(given, f'{name} = "{self.input(given)}"\n{self.name()} = "{self.decoy(given)}"\n')
+            return self.of_variable(name, way, None)
+        if way == "environments":
+            for given in (self.at("envs/dev.tfvars"), self.at("envs/prod.tfvars")):
+                self.add(given, f'{name} = "{self.input(given)}"\n{self.name()} = "{self.decoy(given)}"\n')
             return self.of_variable(name, way, None)
         if way == "json.tfvars":
             given = self.at(f"{name}.auto.tfvars.json")
@@ -259,7 +264,8 @@ def _write(maker: TerraformMaker, place: str, value: str, of_pool: bool) -> None
         return
     if place in ("template", "for_each"):
         for number, text in enumerate(objects_with("${team}", of_pool).split("---\n")):
-            maker.add(maker.at(f"m{number}.yaml.tpl"), text)
+            path = maker.at(f"m{number}.yaml.tpl")
+            maker.add(path, _with_comment(maker, path, text) if maker.random.random() < 0.4 else text)
             call = f'templatefile("${{path.module}}/m{number}.yaml.tpl", {{ team = TEAM }})'
             more = ""
             if place == "for_each":
@@ -273,6 +279,17 @@ def _write(maker: TerraformMaker, place: str, value: str, of_pool: bool) -> None
             maker.add(main, f'resource "kubernetes_manifest" "m{number}" {{\n  manifest = {written}\n}}\n')
         else:
             maker.add(main, _manifest(f"m{number}", f"yamlencode({written})"))
+
+
+def _with_comment(maker: TerraformMaker, path: str, text: str) -> str:
+    """Return a template with a condition in comments of YAML, which Terraform evaluates, and with a comment that is
+    none.
+    """
+    line = next((line for line in text.splitlines(keepends=True) if "${team}" in line), "")
+    begin = line[: len(line) - len(line.lstrip())]
+    more = f"{begin}more: {maker.input(path)}\n"
+    code = f'{begin}# %{{ if team != "" }}\n{more}{begin}# %{{ endif }}\n{begin}# {maker.decoy(path)}\n'
+    return text.replace(line, line + code) if line else text
 
 
 def _make_outer(maker: TerraformMaker, place: str, of_pool: bool) -> None:
