@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     AnyObject = TypeVar("AnyObject", bound=Object)
 
 
-_TERRAFORM = (".tf", ".tofu", ".hcl", ".tf.json", ".tofu.json")
+_TERRAFORM = (".tf", ".tofu", ".hcl", ".tfvars", ".tf.json", ".tofu.json")
 
 
 class RunFiles:
