@@ -47,10 +47,9 @@ def _list_differences(
     old: Node | None, new: Node | None, path: Path
 ) -> Iterator[tuple[tuple[str, ...], Node | None, Node | None]]:
     """Yield the innermost fields with different values. A list is one value."""
-    if old is not None and new is not None and json_value(old) == json_value(new):
-        return
     if old is None or new is None or old.kind != "mapping" or new.kind != "mapping":
-        if old is not new:
+        is_equal = old is new or (old is not None and new is not None and json_value(old) == json_value(new))
+        if not is_equal:
             yield tuple(map(str, path)), old, new
         return
     names = [entry.name for node in (new, old) for entry in node.entries]
