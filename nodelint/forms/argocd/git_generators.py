@@ -72,8 +72,11 @@ def _find_broken(source: Source, git: Node) -> Iterator[Source]:
 
 def _concerns_karpenter(generator: Node) -> bool:
     """Return whether the ApplicationSet of a generator, or a folder that it applies, names Karpenter."""
-    around = (r for r in nodes_of(generator.source) if r.start <= generator.start < r.end)
-    root, names = next(around, None), RepositoryNames(generator.source, [generator.source])
+    source = generator.source
+    if not isinstance(source, Source):
+        return True
+    root = next((root for root in nodes_of(source) if root.start <= generator.start < root.end), None)
+    names = RepositoryNames(source, [source])
     if root is None or names.concerns(read_text_about(root)):
         return True
     spec = root.find("spec", "template", "spec")
