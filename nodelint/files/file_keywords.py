@@ -165,7 +165,7 @@ def may_be_related(path: str) -> bool:
     """Return whether a file may be rendered together with files of other folders."""
     if path.endswith(TABLE.related) or path.endswith(TEMPLATES) or os.path.basename(path) in TABLE.names:  # noqa: PIE810
         return True
-    data = read_content(path, []) if path.endswith((".yaml", ".yml", *SCRIPTS)) else None
+    data = read_content(path, []) if path.endswith((".yaml", ".yml", ".json", *SCRIPTS)) else None
     if not isinstance(data, bytes):
         return False
     if path.endswith(SCRIPTS):

@@ -221,7 +221,7 @@ class _RepositoryFiles:
     def _uses_of(self, path: str) -> tuple[_UsedPath, ...]:
         found = self._uses.get(path)
         if found is None:
-            found = self._uses[path] = tuple(dict.fromkeys(self._search(path)))
+            found = self._uses[path] = tuple(dict.fromkeys((*self._search(path), *self._list_matched(path))))
         return found
 
     def _search(self, path: str) -> Iterator[_UsedPath]:
@@ -259,6 +259,19 @@ class _RepositoryFiles:
             yield from (self._use(target, path) for target in self._resolve(word, bases[2:]))
         if holds_any(data, TABLE.object_words):
             yield from (_UsedPath(_OBJECT + name, False) for name in re.findall(_OBJECT_NAME, text))
+
+    def _list_matched(self, path: str) -> Iterator[_UsedPath]:
+        """Yield the files that the patterns in a controller's object match, from the top of the repository."""
+        data = self._users.get(path, b"")
+        if not path.endswith(_YAML) or b"*" not in data or not holds_any(data, TABLE.controllers):
+            return
+        import fnmatch
+        import re
+
+        for word in dict.fromkeys(re.findall(_WORDS, data.decode(errors="replace"))):
+            if "*" in word and "/" in word:
+                pattern = os.path.join(self._top, word.rstrip("}").lstrip("/"))
+                yield from (_UsedPath(name, False) for name in fnmatch.filter(self.paths, pattern))
 
     def _list_above(self, folder: str) -> list[str]:
         """Return a folder and the folders above it, the nearest first."""

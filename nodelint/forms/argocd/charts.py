@@ -30,12 +30,15 @@ def install_charts(root: Node, tree: RepositoryTree) -> Iterator[InstallChart]:
         return
     for spec in list_specs(root, tree.read_file):
         by = os.path.abspath(root.source.path), name_applier(root, spec)
+        # Without the file of a generator there is no such release, even if its values are written elsewhere.
+        files = {id(node.source): node for node in spec.walk() if node.source is not root.source}
+        inputs = [merge_layer(Node(node.source, 0, 0, "mapping", "flow")) for node in files.values()]
         for release in list_sources_of(spec):
             path, helm = text_of(release.get("path")), release.get("helm")
             if path:
                 folder = os.path.normpath(os.path.join(tree.home, path))
                 layers = list(argo_layers(helm, folder, tree)) if helm is not None else []
-                yield InstallChart(folder, layers, by=by)
+                yield InstallChart(folder, [*inputs, *layers], by=by)
 
 
 def name_applier(root: Node, spec: Node) -> str:

@@ -15,8 +15,10 @@ from nodelint.files.gate import gate
 from nodelint.files.safe_read import find_top
 from nodelint.forms.lib.file_patterns import match_files
 from nodelint.forms.lib.made_nodes import mapping, scalar, sequence
+from nodelint.forms.lib.missing_sources import RepositoryNames
+from nodelint.forms.lib.values import read_broken
 from nodelint.text import Node, Source
-from nodelint.text.limits import note_more
+from nodelint.text.limits import note_broken, note_more
 from nodelint.text.missing import items_of, text_of
 from nodelint.text.reading import nodes_of
 
@@ -42,16 +44,59 @@ def list_git_parameters(git: Node, read_file: ReadFile, budget: WorkBudget) -> I
         gate.notes_refusal(
             os.path.join(home, re.split(r"[*?{\[]", named.lstrip("/"))[0]), named, item.source, item.start
         )
+    broken: list[Source] = []
     for item in items_of(git.get("files")):
         for name in match_files(home, text_of(item.get("path")).lstrip("/"), budget) or ():
             source = read_file(os.path.join(home, name))
             budget.spend(_FOR_FILE + (len(source.text) // _CHARACTERS_OF_STEP if source is not None else 0))
+            broken += _find_broken(source, git) if source is not None else ()
             for root in nodes_of(source) if source is not None else ():
                 for part in root.items if root.kind == "sequence" else (root,):
                     given = {entry.name: entry.value for entry in part.entries if entry.name is not None}
                     yield given | {"path": _path_node(item, os.path.dirname(name), os.path.basename(name))}
+    if broken and _concerns_karpenter(git):
+        note_broken(broken)
     for folder, item in _list_folders(items_of(git.get("directories")), home, budget).items():
         yield {"path": _path_node(item, folder, "")}
+
+
+def _find_broken(source: Source, git: Node) -> Iterator[Source]:
+    """Yield a generator's file as a whole if it has a syntax error: Argo CD creates no Application then."""
+    if all(document.root is not None for document in source.documents):
+        return  # to parse the file again takes time
+    path = source.path if os.path.isabs(git.source.path) else os.path.relpath(source.path).replace(os.sep, "/")
+    again = Source.from_text(path, source.text)
+    if read_broken(again) is not None:
+        yield again
+
+
+def _concerns_karpenter(generator: Node) -> bool:
+    """Return whether the ApplicationSet of a generator, or a folder that it applies, names Karpenter."""
+    source = generator.source
+    if not isinstance(source, Source):
+        return True
+    root = next((root for root in nodes_of(source) if root.start <= generator.start < root.end), None)
+    names = RepositoryNames(source, [source])
+    if root is None or names.concerns(read_text_about(root)):
+        return True
+    spec = root.find("spec", "template", "spec")
+    parts = [*items_of(spec.get("sources")), spec.get("source")] if spec is not None else []
+    for path in (part.get("path") for part in parts if part is not None):
+        start, code, _ = path.unquoted.partition("{{") if path is not None else ("", "", "")
+        folder = start.rpartition("/")[0] if code else start  # the least that is known of a path with parameters
+        if folder and names.holds_karpenter(folder):
+            return True
+    return False
+
+
+def read_text_about(root: Node) -> str:
+    """Return the text of an object without the addresses of repositories: these say nothing about it."""
+    text = root.source.text[root.start : root.end]
+    for node in root.walk():
+        for entry in node.entries:
+            if entry.name == "repoURL" and node.get("chart") is None:
+                text = text.replace(text_of(entry.value) or "\0", "")
+    return text
 
 
 def _list_folders(items: list[Node], home: str, budget: WorkBudget) -> dict[str, Node]:

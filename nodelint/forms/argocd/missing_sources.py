@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from nodelint.base.types import TYPE_CHECKING
 from nodelint.forms.argocd.application_sets import list_unset_parameters
 from nodelint.forms.argocd.charts import ARGO, list_sources_of, list_specs, name_applier, skips_missing
+from nodelint.forms.argocd.git_generators import read_text_about
 from nodelint.forms.lib.missing_sources import PLAIN_PATH, MissingSource, RepositoryNames
 from nodelint.forms.lib.values import read
 from nodelint.model.messages import did_you_mean
@@ -38,7 +39,7 @@ def list_missing(source: Source, sources: Sequence[Source], of_any: bool = False
     for root in nodes_of(source):
         if not text_of(root.get("apiVersion")).startswith(ARGO):
             continue
-        text = _text_about(root)
+        text = read_text_about(root)
         unset, no_value = _explain_unset(root)
         for number, spec in enumerate(list_specs(root, read)):
             by = os.path.abspath(source.path), name_applier(root, spec)
@@ -93,16 +94,6 @@ def _explain_unset(root: Node) -> tuple[dict[int, list[tuple[Node, str]]], str]:
     if is_error:
         return found, "Argo CD creates no Application"
     return found, "Argo CD writes `<no value>`" if go is not None and go.value is True else "Argo CD keeps the code"
-
-
-def _text_about(root: Node) -> str:
-    """Return the text of an object without the addresses of repositories: these say nothing about it."""
-    text = root.source.text[root.start : root.end]
-    for node in root.walk():
-        for entry in node.entries:
-            if entry.name == "repoURL" and node.get("chart") is None:
-                text = text.replace(text_of(entry.value) or "\0", "")
-    return text
 
 
 def _check(text: str, parts: Sequence[Node], tree: RepositoryNames) -> Iterator[_Fault]:
