@@ -110,6 +110,17 @@ class FormRun:
                 return form.apply_folder(request, self)
         return None
 
+    def list_applied(self) -> list[str]:
+        """Return the absolute paths of the folders that objects and commands in the files of the run apply."""
+        if not self.sources:
+            return []
+        from nodelint.files.safe_read import find_top
+        from nodelint.forms.lib.unread_inputs import UnreadInputs
+
+        top = find_top(os.path.dirname(min(self.by_path))) or os.getcwd()
+        files = UnreadInputs(self.sources, (), str(top))
+        return [use.folder for row in TABLE.rows for use in row.load().list_applied_folders(files)]
+
     def put_in_place(self, made: Iterable[Built | Gap]) -> None:
         """Replace rendered folders with the same folders as a controller changes them.
 

@@ -1,9 +1,9 @@
 """Render Kustomize overlays without running kustomize.
 
 Files: `kustomization.yaml`, `kustomization.yml`, `Kustomization`, and the files that they name in the same
-repository. Renders each overlay that no other one includes, and folders that a controller applies. Not known: files
-that kustomize would fetch, and plugins and functions that it would run: such an overlay is not rendered, and is
-reported.
+repository. Renders each overlay that no other one includes or that something applies, and folders that a controller
+applies. Not known: files that kustomize would fetch, and plugins and functions that it would run: such an overlay is
+not rendered, and is reported.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def render(run: FormRun) -> None:
     """Render the overlays of a run."""
     from nodelint.forms.kustomize.overlays import build_native
 
-    built, unbuilt = build_native(run.sources, run.folder_files)
+    built, unbuilt = build_native(run.sources, run.folder_files, run.list_applied)
     run.built += built
     run.unbuilt += unbuilt
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
 from nodelint.files.gate import gate
 from nodelint.forms.kustomize.applied_folder import AppliedFolder, read_fields
@@ -18,14 +18,21 @@ from nodelint.text.keywords import bytes_hold_keyword, holds_keyword
 _LARGEST = 16 << 20
 
 
-def build_native(files: Sequence[Source], kustomizations: Sequence[str]) -> tuple[list[Built], list[Gap]]:
+def build_native(
+    files: Sequence[Source],
+    kustomizations: Sequence[str],
+    list_applied: Callable[[], Collection[str]],
+) -> tuple[list[Built], list[Gap]]:
     """Return the rendered overlays, and gaps for overlays that cannot be rendered.
+
+    `list_applied` is as in `build_overlays`.
 
     A patch that has a target in one overlay is not reported as `unmatched` in the others.
     """
     at_hand = {os.path.abspath(source.path): source for source in files}
     workloads = {path for path, source in at_hand.items() if source.also is not None}
-    outcomes = build_overlays(kustomizations, at_hand, _FilesOfKarpenter(at_hand), workloads=workloads or None)
+    of_karpenter = _FilesOfKarpenter(at_hand)
+    outcomes = build_overlays(kustomizations, at_hand, of_karpenter, workloads or None, list_applied)
     built = [outcome.built for outcome in outcomes if isinstance(outcome, BuiltOverlay)]
     unbuilt = [outcome for outcome in outcomes if isinstance(outcome, Gap)]
     return _drop_matched_warnings([text for text in built if any(d.root for d in text.source.documents)]), unbuilt
