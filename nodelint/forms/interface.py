@@ -12,6 +12,7 @@ from functools import cached_property
 
 from nodelint.base.types import TYPE_CHECKING
 from nodelint.files.gate import gate
+from nodelint.files.safe_read import find_top
 from nodelint.forms.registry import TABLE
 from nodelint.forms.rendered import Built, put_in_place
 from nodelint.model.gap import Gap
@@ -114,7 +115,6 @@ class FormRun:
         """Return the absolute paths of the folders that objects and commands in the files of the run apply."""
         if not self.sources:
             return []
-        from nodelint.files.safe_read import find_top
         from nodelint.forms.lib.unread_inputs import UnreadInputs
 
         top = find_top(os.path.dirname(min(self.by_path))) or os.getcwd()

@@ -127,7 +127,7 @@ class Overlay(OverlayRun):
         folder, name = os.path.split(full)
         listed = {os.path.basename(other) for other, _ in kustomization.texts("resources")}
         near = did_you_mean(name, set(gate.names(folder)) - listed if gate.is_folder(folder) else (), _ALIKE)
-        return BuildError(at, f"`{path}` is not on this disk{near}", fails=near != "" or not _may_be_made(full))
+        return BuildError(at, f"`{path}` is not on this disk{near}", fails=near != "")
 
     def _take_folder(
         self,
