@@ -12,7 +12,6 @@ from functools import cached_property
 
 from nodelint.base.types import TYPE_CHECKING
 from nodelint.files.gate import gate
-from nodelint.files.safe_read import find_top
 from nodelint.forms.registry import TABLE
 from nodelint.forms.rendered import Built, put_in_place
 from nodelint.model.gap import Gap
@@ -110,16 +109,6 @@ class FormRun:
                 form: Form = row.load()
                 return form.apply_folder(request, self)
         return None
-
-    def list_applied(self) -> list[str]:
-        """Return the absolute paths of the folders that objects and commands in the files of the run apply."""
-        if not self.sources:
-            return []
-        from nodelint.forms.lib.unread_inputs import UnreadInputs
-
-        top = find_top(os.path.dirname(min(self.by_path))) or os.getcwd()
-        files = UnreadInputs(self.sources, (), str(top))
-        return [use.folder for row in TABLE.rows for use in row.load().list_applied_folders(files)]
 
     def put_in_place(self, made: Iterable[Built | Gap]) -> None:
         """Replace rendered folders with the same folders as a controller changes them.

@@ -48,7 +48,7 @@ def render(run: FormRun) -> None:
     """Render the overlays of a run."""
     from nodelint.forms.kustomize.overlays import build_native
 
-    built, unbuilt = build_native(run.sources, run.folder_files, run.list_applied)
+    built, unbuilt = build_native(run.sources, run.folder_files)
     run.built += built
     run.unbuilt += unbuilt
 

@@ -126,10 +126,10 @@ def test_a_patch_that_a_kustomization_names_is_judged_in_full(nodelint: Nodelint
     ("resource", "more", "code"),
     [
         ("class.yaml", {}, 2),
-        ("../shared", {}, 2),
-        ("../shared/class.yaml", {}, 2),
+        ("../common", {}, 2),
+        ("../common/class.yaml", {}, 2),
         ("class.yaml", {".gitignore": "class.yaml\n"}, 0),
-        ("../shared/class.yaml", {".gitignore": "/shared/\n"}, 0),
+        ("../common/class.yaml", {".gitignore": "/common/\n"}, 0),
         ("https://example.com/class.yaml", {}, 0),
         ("github.com/acme/pools//base?ref=v1", {}, 0),
     ],
@@ -148,8 +148,8 @@ def test_a_resource_that_is_not_there(
 
 def test_a_folder_of_a_submodule_may_be_checked_out_later(nodelint: Nodelint, tmp_path: Path) -> None:
     pool = nodepool("key: karpenter.sh/capacity-type, operator: In, values: [on-demand]")
-    write_files(tmp_path, {"base/kustomization.yaml": "resources: [pools.yaml, ../shared/class.yaml]\n"})
-    write_files(tmp_path, {".git/HEAD": "", "base/pools.yaml": pool, "shared/readme.md": ""})
+    write_files(tmp_path, {"base/kustomization.yaml": "resources: [pools.yaml, ../common/class.yaml]\n"})
+    write_files(tmp_path, {".git/HEAD": "", "base/pools.yaml": pool, "common/readme.md": ""})
     assert nodelint("check", "--select", "correctness", ".").returncode == 2
-    (tmp_path / "shared/readme.md").unlink()
+    (tmp_path / "common/readme.md").unlink()
     assert nodelint("check", "--select", "correctness", ".").returncode == 0
