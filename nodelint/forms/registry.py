@@ -363,7 +363,7 @@ ARGOCD = FormRow(
     "argocd",
     words=("argoproj.io/",),
     installs=("argoproj.io/",),
-    applies=(b"kustomize:", b"argoproj.io/"),
+    applies=(b"repoURL", b"argoproj.io/"),
     values_keys=(b"path:",),
     paths=PathsInTexts(words=(b"argoproj.io/",), keys=("path", "chart"), from_top=True),
     kinds=("Application", "ApplicationSet"),

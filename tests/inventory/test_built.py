@@ -186,9 +186,9 @@ SHAPES: dict[str, dict[str, str]] = {
     },
     "an overlay of an overlay": {
         **BASE,
-        "stage/kustomization.yaml": "resources: [../base]\nnamePrefix: a-\npatches: [{path: types.yaml}]\n",
-        "stage/types.yaml": MERGE,
-        "prod/kustomization.yaml": "resources: [../stage]\nnameSuffix: -b\nlabels: [{pairs: {team: a}}]\n",
+        "common/kustomization.yaml": "resources: [../base]\nnamePrefix: a-\npatches: [{path: types.yaml}]\n",
+        "common/types.yaml": MERGE,
+        "prod/kustomization.yaml": "resources: [../common]\nnameSuffix: -b\nlabels: [{pairs: {team: a}}]\n",
     },
     "a plain file": {"pool.yaml": LIST.rstrip("\n") + " [m5.large]\n"},
 }

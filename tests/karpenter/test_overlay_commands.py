@@ -371,6 +371,7 @@ def test_a_namespace_that_kustomize_adds_is_no_mistake(nodelint: Run, written: b
 def test_commands_say_which_overlay_they_could_not_build(nodelint: Run, command: str) -> None:
     write(overlay("patches: [{path: more.yaml}]\n", more=patch("  weight: 7\n")))
     write({"prod/kustomization.yaml": "resources: [../base, missing.yaml]\npatches: [{path: more.yaml}]\n"})
+    write({".git/HEAD": "", ".gitignore": "missing.yaml\n"})
     done = nodelint(command)
     assert done.returncode == 0
     assert done.stderr == (

@@ -1,9 +1,9 @@
 """Render Kustomize overlays without running kustomize.
 
 Files: `kustomization.yaml`, `kustomization.yml`, `Kustomization`, and the files that they name in the same
-repository. Renders each overlay that no other one includes, and folders that a controller applies. Not known: files
-that kustomize would fetch, and plugins and functions that it would run: such an overlay is not rendered, and is
-reported.
+repository. Renders each overlay that no other one includes or that something applies, and folders that a controller
+applies. Not known: files that kustomize would fetch, and plugins and functions that it would run: such an overlay is
+not rendered, and is reported.
 """
 
 from __future__ import annotations

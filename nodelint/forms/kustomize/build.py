@@ -6,7 +6,7 @@ An overlay for which kustomize must fetch or run something is reported and not r
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import partial
 
 from nodelint.base.budget import BudgetSpent
@@ -26,6 +26,13 @@ from nodelint.text.limits import BROKE_DOWN, note_fault, note_limit
 
 _MOST_FOLDERS = 2000
 """The most kustomizations that one overlay may include."""
+_ENVIRONMENTS = frozenset(
+    {
+        *("prod", "prd", "production", "live", "preprod", "stage", "staging", "stg", "uat", "qa"),
+        *("test", "testing", "tst", "int", "integration", "dev", "development", "sandbox", "demo"),
+    }
+)
+"""Names of folders with the overlay of one environment."""
 
 
 class BuiltOverlay(NamedTuple):
@@ -48,18 +55,21 @@ def build_overlays(
     at_hand: Mapping[str, Source] | None = None,
     of_karpenter: Collection[str] | None = None,
     workloads: Collection[str] | None = None,
+    list_applied: Callable[[], Collection[str]] = tuple,
 ) -> list[Outcome]:
-    """Render the overlays that concern Karpenter and that no other overlay includes.
+    """Render the overlays that concern Karpenter and that no other overlay includes, or that are applied themselves.
 
     - `at_hand`: sources that were already read, by absolute path. Origins are nodes of these.
     - `of_karpenter`: the absolute paths of all files that mention Karpenter. If None, the files are searched.
     - `workloads`: the absolute paths of files with workloads that are also read.
+    - `list_applied`: returns the absolute paths of the folders that an object or a command applies.
     """
     files = Files(at_hand or {})
     graph = _Graph(files)
     for path in kustomizations:
         graph.add(os.path.dirname(os.path.abspath(path)))
     tops = graph.find_tops()
+    tops += graph.find_applied(tops, of_karpenter, list_applied)
     concerned = [folder for folder in tops if graph.concerns_karpenter(folder, of_karpenter)]
     found = [build_overlay(files, folder) for folder in concerned]
     graph.note_outside([folder for folder in tops if folder not in concerned])
@@ -245,6 +255,28 @@ class _Graph:
                 tops.append(folder)
                 reached |= self._reach(folder)
         return tops
+
+    def find_applied(
+        self,
+        tops: Collection[str],
+        of_karpenter: Collection[str] | None,
+        list_applied: Callable[[], Collection[str]],
+    ) -> list[str]:
+        """Return the requested folders about Karpenter that other overlays include, and that are applied themselves.
+
+        An environment that another one includes is applied: `stage` on `prod`. One that only its parts include may be
+        their base: `prod-eu` on `prod`.
+        """
+        inner = [folder for folder in self._asked if folder not in tops and folder not in self._components]
+        inner = [folder for folder in inner if self.concerns_karpenter(folder, of_karpenter)]
+        applied = frozenset(list_applied()) if inner else frozenset()
+        return [folder for folder in inner if folder in applied or self._is_environment(folder)]
+
+    def _is_environment(self, folder: str) -> bool:
+        """Return whether a folder has the name of an environment, and the overlay of another one includes it."""
+        around, name = os.path.split(folder)
+        users = (os.path.split(user) for user, (below, _) in self._below.items() if folder in below)
+        return name in _ENVIRONMENTS and any(place == around and user in _ENVIRONMENTS for place, user in users)
 
     def _reach(self, folder: str) -> set[str]:
         """Return a folder and all folders that it includes."""

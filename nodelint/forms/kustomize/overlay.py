@@ -8,6 +8,7 @@ from collections.abc import Iterable
 
 from nodelint.base.budget import RUN, BudgetSpent
 from nodelint.files.gate import gate
+from nodelint.files.gitignore import Ignored
 from nodelint.files.safe_read import error_reason
 from nodelint.forms.kustomize import patches, replacements, transform
 from nodelint.forms.kustomize.configuration import Kustomization, read_kustomization
@@ -115,16 +116,14 @@ class Overlay(OverlayRun):
             self._take_folder(kustomization, path, at, resources, above, component=False)
             return
         if not self.files.is_file(full):
-            raise self._explain_missing(kustomization, path, full, at)
+            error = self._explain_missing(kustomization, path, full, at)
+            raise BuildError(at, error.reason, fails=error.fails or not _may_be_made(full))
         added = self.files.read_resources(full)
         self.take(full, [root for root, _ in self.files.read_roots(full)])
         self._append(resources, added)
 
     def _explain_missing(self, kustomization: Kustomization, path: str, full: str, at: Node | None) -> BuildError:
-        """Return the error for a resource that does not exist. kustomize fails if it is only spelled wrong.
-
-        Otherwise, a tool may make the file before kustomize runs.
-        """
+        """Return the error for a file that does not exist. kustomize fails if its name is only spelled wrong."""
         folder, name = os.path.split(full)
         listed = {os.path.basename(other) for other, _ in kustomization.texts("resources")}
         near = did_you_mean(name, set(gate.names(folder)) - listed if gate.is_folder(folder) else (), _ALIKE)
@@ -307,6 +306,19 @@ def _drop_null(resource: Resource, field: str) -> YamlTree | None:
         del metadata.fields[field]
         return None
     return found
+
+
+def _may_be_made(path: str) -> bool:
+    """Return whether a path that does not exist may be made later: git ignores it, or its folder is a submodule."""
+    folder, name = os.path.split(path)
+    while not gate.is_folder(folder) and folder != os.path.dirname(folder):
+        folder, name = os.path.split(folder)
+    if not gate.names(folder):
+        return True  # git has no empty folder, except for a submodule that is not checked out
+    ignored = Ignored.around(folder)
+    ignored = ignored.with_file(folder) if ignored is not None else None
+    is_folder = os.path.join(folder, name) != path
+    return ignored is not None and ignored.ignores(name, folder=is_folder)
 
 
 def _is_local(resource: Resource) -> bool:

@@ -6,9 +6,12 @@ import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from nodelint.files.gate import gate
+from nodelint.files.safe_read import find_top
 from nodelint.forms.kustomize.applied_folder import AppliedFolder, read_fields
 from nodelint.forms.kustomize.build import BuiltOverlay, build_overlays, make_outcome
 from nodelint.forms.kustomize.files import Files
+from nodelint.forms.lib.unread_inputs import UnreadInputs
+from nodelint.forms.registry import TABLE
 from nodelint.forms.rendered import Built
 from nodelint.forms.requests import ApplyFolder
 from nodelint.model.gap import Gap
@@ -18,17 +21,31 @@ from nodelint.text.keywords import bytes_hold_keyword, holds_keyword
 _LARGEST = 16 << 20
 
 
-def build_native(files: Sequence[Source], kustomizations: Sequence[str]) -> tuple[list[Built], list[Gap]]:
+def build_native(
+    files: Sequence[Source],
+    kustomizations: Sequence[str],
+) -> tuple[list[Built], list[Gap]]:
     """Return the rendered overlays, and gaps for overlays that cannot be rendered.
 
     A patch that has a target in one overlay is not reported as `unmatched` in the others.
     """
     at_hand = {os.path.abspath(source.path): source for source in files}
     workloads = {path for path, source in at_hand.items() if source.also is not None}
-    outcomes = build_overlays(kustomizations, at_hand, _FilesOfKarpenter(at_hand), workloads=workloads or None)
+    of_karpenter = _FilesOfKarpenter(at_hand)
+    outcomes = build_overlays(kustomizations, at_hand, of_karpenter, workloads or None, lambda: list_applied(files))
     built = [outcome.built for outcome in outcomes if isinstance(outcome, BuiltOverlay)]
     unbuilt = [outcome for outcome in outcomes if isinstance(outcome, Gap)]
     return _drop_matched_warnings([text for text in built if any(d.root for d in text.source.documents)]), unbuilt
+
+
+def list_applied(sources: Sequence[Source]) -> list[str]:
+    """Return the absolute paths of the folders that objects and commands in the files of a run apply."""
+    if not sources:
+        return []
+    first = min(os.path.abspath(source.path) for source in sources)
+    top = find_top(os.path.dirname(first)) or os.getcwd()
+    files = UnreadInputs(sources, (), str(top))
+    return [use.folder for row in TABLE.rows for use in row.load().list_applied_folders(files)]
 
 
 def build_applied(request: ApplyFolder, files: Files, sources: Iterable[Source]) -> Built | Gap | None:

@@ -120,3 +120,36 @@ def test_a_patch_that_a_kustomization_names_is_judged_in_full(nodelint: Nodelint
     (tree / "prod/kustomization.yaml").write_text(WHOLE)
     assert nodelint("check", ".", "--fail-on-unjudged", cwd=tree).returncode == 0
     assert nodelint("check", "prod/weight.yaml", "--fail-on-unjudged", cwd=tree).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("resource", "more", "code"),
+    [
+        ("class.yaml", {}, 2),
+        ("../common", {}, 2),
+        ("../common/class.yaml", {}, 2),
+        ("class.yaml", {".gitignore": "class.yaml\n"}, 0),
+        ("../common/class.yaml", {".gitignore": "/common/\n"}, 0),
+        ("https://example.com/class.yaml", {}, 0),
+        ("github.com/acme/pools//base?ref=v1", {}, 0),
+    ],
+)
+def test_a_resource_that_is_not_there(
+    nodelint: Nodelint, tmp_path: Path, resource: str, more: dict[str, str], code: int
+) -> None:
+    """kustomize fails, except if something makes the file first. What is fetched is only not known."""
+    pool = nodepool("key: karpenter.sh/capacity-type, operator: In, values: [on-demand]")
+    files = {".git/HEAD": "", "base/kustomization.yaml": f"resources: [pools.yaml, '{resource}']\n"}
+    write_files(tmp_path, {**files, "base/pools.yaml": pool, **more})
+    done = nodelint("check", "--select", "correctness", ".")
+    assert done.returncode == code, done.stdout + done.stderr
+    assert resource in done.stdout + done.stderr
+
+
+def test_a_folder_of_a_submodule_may_be_checked_out_later(nodelint: Nodelint, tmp_path: Path) -> None:
+    pool = nodepool("key: karpenter.sh/capacity-type, operator: In, values: [on-demand]")
+    write_files(tmp_path, {"base/kustomization.yaml": "resources: [pools.yaml, ../common/class.yaml]\n"})
+    write_files(tmp_path, {".git/HEAD": "", "base/pools.yaml": pool, "common/readme.md": ""})
+    assert nodelint("check", "--select", "correctness", ".").returncode == 2
+    (tmp_path / "common/readme.md").unlink()
+    assert nodelint("check", "--select", "correctness", ".").returncode == 0
