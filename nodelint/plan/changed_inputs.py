@@ -8,6 +8,7 @@ from collections import Counter
 from nodelint.base.types import TYPE_CHECKING
 from nodelint.drift.stored_form import list_open_parts
 from nodelint.forms.input_text import INSTANCE, list_changed_inputs
+from nodelint.forms.lib.variable_inputs import VariableInputs, list_variables
 from nodelint.forms.registry import TABLE
 from nodelint.model.finding import span_of, written_place
 from nodelint.model.folders import path_below
@@ -168,8 +169,6 @@ class SideInputs:
     """A finder of the inputs of unknown values on one side."""
 
     def __init__(self, side: Read) -> None:
-        from nodelint.forms.lib.variable_inputs import VariableInputs
-
         self._variables = VariableInputs(side.root)
         finders = (row.load().make_input_finder(side.found.sources) for row in reversed(TABLE.rows) if row.fills)
         self._finders: list[InputFinder] = [finder for finder in finders if finder is not None]
@@ -200,8 +199,6 @@ def is_of_other_tool(obj: Object) -> bool:
 
 def _list_names(obj: Object, unknown: Sequence[Node]) -> set[str]:
     """Return the variables in the unknown values of an object."""
-    from nodelint.forms.lib.variable_inputs import list_variables
-
     part = obj.node.get("spec") or obj.node
     places = [span_of(written_place(node)) for node in unknown]
     if "{%" in obj.source.text or "<%" in obj.source.text:  # a code block may add or remove fields

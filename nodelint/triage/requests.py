@@ -16,7 +16,7 @@ from nodelint.model.requirement import Requirement
 
 _REQUESTS = re.compile(r"resources[ =](\{[^{}]{0,2000}\})")
 _REQUIREMENT = re.compile(
-    r"(?<![\w./-])([a-z][\w./-]++) (In|NotIn|Gt|Lt|Gte|Lte|Exists|DoesNotExist)\b(?: \[([^\]]{0,2000})\])?"
+    r"(?<![\w./-])([a-z][\w./-]++) (In|NotIn|Gt|Lt|Gte|Lte|Exists|DoesNotExist)\b(?: \[([^\[\]]{0,2000}+)\])?"
 )
 _MIB = 2**20
 _DEVICES = {

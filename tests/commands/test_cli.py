@@ -16,6 +16,7 @@ from syrupy.assertion import SnapshotAssertion
 
 from nodelint.base.printable import printable
 from tests.conftest import ROOT, by_place
+from tests.manifests import nodepool
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -295,6 +296,7 @@ def test_a_part_is_known_by_the_kustomization_that_names_it(nodelint: Run, tmp_p
         (tmp_path / folder).mkdir(parents=True)
     put(tmp_path, "resources: [pool.yaml, class.yaml]\n", "base/kustomization.yaml")
     put(tmp_path, CLASS, "base/class.yaml")
+    put(tmp_path, nodepool("key: karpenter.k8s.aws/instance-category, operator: In, values: [m]"), "base/pool.yaml")
     put(tmp_path, "resources: [../base]\npatches:\n- path: patches/limits.yaml\n", "prod/kustomization.yaml")
     head = "apiVersion: karpenter.{}/v1\nkind: {}\nmetadata: {{name: default}}\nspec: {}\n"
     put(tmp_path, head.format("sh", "NodePool", "{limits: {cpu: 100}}"), "prod/patches/limits.yaml")

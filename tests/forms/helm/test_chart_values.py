@@ -448,7 +448,7 @@ def test_a_release_need_not_name_karpenter(nodelint: Run, tmp_path: Path, way: s
     assert findings(nodelint) == {(path, line, "m5.xlrge")}
 
 
-@pytest.mark.parametrize(("count", "limited"), [(4, False), (8, True)])
+@pytest.mark.parametrize(("count", "limited"), [(4, False), pytest.param(8, True, marks=pytest.mark.slow)])
 def test_charts_that_depend_on_each_other_have_a_limit(
     nodelint: Run, tmp_path: Path, count: int, limited: bool
 ) -> None:
