@@ -31,7 +31,7 @@ _WITH_A_WORD = (
 _ALL_ARGUMENTS = re.compile(r"\"?\$(?:[@*]|\{(?:[@*]|\w+\[[@*]\])[^}]*\})\"?$")
 _REDIRECTION = re.compile(r"\d?>")
 _ALL_WORDS = ("helm", "upgrade", "NAME", "CHART")
-_HEREDOC = r"<<-?[ \t]*+(['\"]?)(\w++)\1[^\n]*+\n"
+_HEREDOC = r"<<-?[ \t]*+(['\"]?)(\w++)\1[^\n<]*+(?:<(?!<)[^\n<]*+)*+\n"
 _LONGEST_HEREDOC, _MOST_HEREDOCS = 20_000, 20
 _FOR_READERS = (".md", ".mdx", ".markdown", ".txt")
 
