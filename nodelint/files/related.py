@@ -375,8 +375,9 @@ def list_related(
 
 
 def _drop_clones(paths: Sequence[str], requested: Collection[str]) -> list[str]:
-    """Return the paths outside of every repository, and the requested ones: a clone below the working folder is no
-    part of what stands beside it. `requested` are absolute.
+    """Return the requested paths, and those that are in no git repository.
+
+    The files of a clone do not belong to the files next to it. `requested` are absolute paths.
     """
     folders = {os.path.dirname(path) for path in paths}
     outside = {folder for folder in folders if repository(os.path.abspath(folder)) is None}

@@ -220,7 +220,7 @@ def _unset_in_rendered(
 
 
 _Left = tuple[NoteKind, str, "Node", str]
-"""What is left to do with a part of a rendered object: the kind of the note, the field, its node, the instruction."""
+"""A manual step for a part of a rendered object: the kind of the note, the field, its node, and the instruction."""
 
 
 def _place_notes(

@@ -60,7 +60,7 @@ def _make_resource(entry: MappingEntry) -> _Resource:
 def find_silent_queues(source: Source) -> Iterator[SilentStackQueue]:
     """Yield the queues for Karpenter in the templates of a file that get no events.
 
-    Queues that may get some are left out, and templates of which another template or a macro makes a part.
+    Queues that may get events are left out. So are templates that a macro or a nested template completes.
     """
     for document in source.documents:
         resources = document.root.get("Resources") if document.root is not None else None

@@ -84,10 +84,7 @@ class Node:
     alias: bool
     """The node is written as an alias (`*x`): an edit may replace it as a whole, but nothing inside it."""
     marks: int
-    """The bits of `shared` (1), `aliased` (2) and `encoded` (4).
-
-    One field saves memory: a large file has half a million nodes.
-    """
+    """The bits of `shared` (1), `aliased` (2) and `encoded` (4), in one field to save memory in large files."""
     tag: str | None
     """The tag of the node, such as `tag:yaml.org,2002:str`."""
     merges: list[MappingEntry]
