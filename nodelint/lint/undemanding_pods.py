@@ -73,22 +73,55 @@ _OTHER_RESOURCES = re.compile(
 )
 
 
+_TOGETHER = 1 << 14
+"""Characters of texts that are searched together: one search over several texts is far faster than one in each."""
+
+
+def find_little_requests(texts: Mapping[str, str], daemons: dict[str, int]) -> set[str]:
+    """Return the paths of the texts that pass `requests_little`."""
+    little = {path for path, text in texts.items() if "{{" in text and requests_little(text, daemons)}
+    group: list[tuple[str, str]] = []
+    size = 0
+    for path, text in (*((path, text) for path, text in texts.items() if "{{" not in text), ("", "")):
+        group.append((path, text))
+        size += len(text)
+        if size >= _TOGETHER or not path:
+            # What no joined text contains, none of them contains.
+            passes = requests_little if _may_request_more("\n".join([text for _, text in group])) else _has_little
+            little.update(path for path, text in group if passes(text, daemons))
+            group, size = [], 0
+    return little
+
+
 def requests_little(text: str, daemons: dict[str, int]) -> bool:
     """Return whether the pods of a text, with the DaemonSets' requests (`daemons`), request only a little CPU and
     memory, and no other resource.
     """
-    written = _NOT_WRITTEN.sub("", text) if "{{" in text or " #" in text else text
-    if holds_any(written, _DEMANDING_PARTS) and _DEMANDING.search(written) is not None:
-        return False
-    if "{{" in text and _takes_other_names(text):
-        return False
-    if (
-        _OPEN_AMOUNT.search(written) is not None
+    return not _may_request_more(text) and _has_little(text, daemons)
+
+
+def _may_request_more(text: str) -> bool:
+    """Return whether a text may request what `_has_little` does not see: other resources, amounts that code fills,
+    certain nodes or volumes.
+    """
+    written = _read_written(text)
+    return (
+        (holds_any(written, _DEMANDING_PARTS) and _DEMANDING.search(written) is not None)
+        or ("{{" in text and _takes_other_names(text))
+        or _OPEN_AMOUNT.search(written) is not None
         or holds_any(written, _OTHER_WORDS)
         or _OTHER_RESOURCES.search(written) is not None
-    ):
-        return False
-    return _are_little(tuple(_AMOUNTS.findall(written)), daemons["cpu"], daemons["memory"])
+    )
+
+
+def _has_little(text: str, daemons: dict[str, int]) -> bool:
+    """Return whether the amounts of CPU and memory in a text are little, together with those of DaemonSets."""
+    return _are_little(tuple(_AMOUNTS.findall(_read_written(text))), daemons["cpu"], daemons["memory"])
+
+
+def _read_written(text: str) -> str:
+    """Return a text without comments and template code."""
+    return _NOT_WRITTEN.sub("", text) if "{{" in text or " #" in text else text
 
 
 def _takes_other_names(template: str) -> bool:

@@ -157,18 +157,18 @@ def _demanding_texts(
     """Yield path and text of each file that has a DaemonSet, or whose pods request more than `requests_little`
     allows. A template counts with its values.
     """
-    from nodelint.lint.undemanding_pods import add_amounts, requests_little
+    from nodelint.lint.undemanding_pods import add_amounts, find_little_requests
 
     with_daemons = {path: text for path, text in texts.items() if _has_daemons(text)}
     yield from with_daemons.items()
     of_daemons = "\n".join([*with_daemons.values(), *(s.text for s in sources if _has_daemons(s.text))])
-    taken = add_amounts(of_daemons)
+    whole: dict[str, str] = {}
     for path, text in texts.items():
-        if path in with_daemons:
-            continue
-        given = values.find(path)
-        if given is None or not requests_little(f"{text}\n{given}" if given else text, taken):
-            yield path, text
+        given = values.find(path) if path not in with_daemons else None
+        if given is not None:
+            whole[path] = f"{text}\n{given}" if given else text
+    little = find_little_requests(whole, add_amounts(of_daemons))
+    yield from ((path, text) for path, text in texts.items() if path not in little and path not in with_daemons)
 
 
 class _ValuesOfTemplates:
@@ -180,11 +180,13 @@ class _ValuesOfTemplates:
 
     def find(self, path: str) -> str | None:
         """Return the texts that may contain values of a template; empty for other files. None if not known."""
-        if self._finders is None:
-            from nodelint.forms.registry import TABLE
+        from nodelint.forms.registry import TABLE
 
-            rows = [row.load() for row in TABLE.rows if row.folders]
-            self._finders = [form.find_given_texts(self._found.seen, self._found.installing) for form in rows]
+        if not any(folder in path for row in TABLE.rows for folder in row.folders):
+            return ""
+        if self._finders is None:
+            forms = [row.load() for row in TABLE.rows if row.folders]
+            self._finders = [form.find_given_texts(self._found.seen, self._found.installing) for form in forms]
         texts = [find(path) for find in self._finders]
         return None if None in texts else "".join(filter(None, texts))
 

@@ -6,7 +6,7 @@ import os
 import re
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
-from functools import cached_property
+from functools import cache, cached_property
 
 from nodelint.files.gate import gate
 from nodelint.forms.helm.charts import list_local_charts
@@ -33,13 +33,14 @@ class GivenTexts:
         self._shown = {os.path.abspath(path): path for path in seen}
         self._installing = sorted(installing)
         self._found: dict[str, str | None] = {}
+        self._find_chart = cache(lambda folder: chart_of(os.path.join(folder, "")))
 
     def find(self, template: str) -> str | None:
         """Return the texts that may contain values of a chart's template. None if they cannot be listed.
 
         Empty if the file is no template of a chart.
         """
-        chart = chart_of(template)
+        chart = self._find_chart(os.path.dirname(template))
         if chart is None:
             return ""
         place = os.path.abspath(chart)
