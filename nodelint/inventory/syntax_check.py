@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 
+from nodelint.forms.lib.variable_inputs import may_be_script
 from nodelint.forms.registry import TABLE
 from nodelint.forms.syntax_check import find_undecodable, is_mapping
 from nodelint.text import Source
@@ -33,7 +34,7 @@ def find_fault(path: str, data: bytes, known: dict[str, object] | None = None) -
     for row in TABLE.rows:
         if not set(row.folders).isdisjoint(folders) and row.load().owns(path):
             return source, row.load().find_fault(source, known)
-    if source.problems:
+    if source.problems and (path.endswith(_YAML) or not may_be_script(path)):
         return source, SyntaxProblem(source.problems[0].offset, source.problems[0].message)
     language = TABLE.of_language(path)
     if language is not None:

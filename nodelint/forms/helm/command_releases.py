@@ -11,13 +11,14 @@ from nodelint.files.safe_read import find_top
 from nodelint.forms.helm.commands import HelmCommand
 from nodelint.forms.lib.chart_commands import is_trial, join_lines
 from nodelint.forms.lib.chart_values import MOST_RELEASES, RepositoryTree
+from nodelint.forms.lib.script_variables import expand_path
 from nodelint.forms.lib.variable_inputs import may_be_script
 from nodelint.forms.registry import TABLE
 from nodelint.forms.requests import InstallChart
 from nodelint.text import Source
 from nodelint.text.limits import note_limit
 
-_COMMAND = re.compile(
+COMMAND = re.compile(
     r"(?i:(?<![\w./-])helm|\$[({]helm[)}])(?:[ \t]+-[^\n;&|]{0,200}?|[ \t]+secrets|[ \t]+diff)?"
     r"[ \t]+(?:upgrade|install|template)\b[^\n;&|]{0,4000}"
 )
@@ -85,25 +86,28 @@ def list_scripts(top: str) -> Iterator[Source]:
 
 def read_script(source: Source, charts: Sequence[str], tree: RepositoryTree) -> Iterator[InstallChart]:
     """Yield the releases of charts by the commands in a text."""
-    text = _join_folded(join_lines(source.text))
+    text = join_folded(join_lines(source.text))
     around = os.path.dirname(os.path.abspath(source.path))
-    for found in _COMMAND.finditer(text):
-        begins = text.rfind("\n", 0, found.start()) + 1
-        if re.match(r"[ \t]*(?:-[ \t]+)?(?:#|//|echo\b)", text[begins : found.start()]):
-            continue
-        if is_trial(text[found.start() :].partition("\n")[0]):
+    for found in COMMAND.finditer(text):
+        if not is_of_command(text, found) or is_trial(text[found.start() :].partition("\n")[0]):
             continue
         named = [match[1].strip("\"'") for match in _FOLDER.finditer(text, 0, found.start())]
         inner = [_VARIABLE_BEFORE.sub("", named[-1])] if named else []
         folders = [os.path.normpath(os.path.join(base, name)) for name in inner for base in (around, tree.home)]
-        command = HelmCommand(source, text, found.start(), _end_of(text, found), tree, folders)
+        command = HelmCommand(source, text, found.start(), find_end(text, found), tree, folders)
         layers = command.read()
-        for chart in _find_charts(command.words, charts, [*folders, around, tree.home]):
+        for chart in _find_charts(command.words, text, charts, [*folders, around, tree.home]):
             by = os.path.abspath(source.path), " ".join(command.words)
             yield InstallChart(chart, layers, command.unread, by)
 
 
-def _end_of(text: str, found: re.Match[str]) -> int:
+def is_of_command(text: str, found: re.Match[str]) -> bool:
+    """Return whether a match of `COMMAND` is run: it is in no comment, and is not printed."""
+    begins = text.rfind("\n", 0, found.start()) + 1
+    return re.match(r"[ \t]*(?:-[ \t]+)?(?:#|//|echo\b)", text[begins : found.start()]) is None
+
+
+def find_end(text: str, found: re.Match[str]) -> int:
     """Return the offset at which a command ends: before the closing quote if the command is quoted."""
     before = text[text.rfind("\n", 0, found.start()) + 1 : found.start()]
     for quote in ('"', "'", "`"):
@@ -112,26 +116,34 @@ def _end_of(text: str, found: re.Match[str]) -> int:
     return found.end()
 
 
-def _find_charts(words: Sequence[str], charts: Sequence[str], folders: Sequence[str]) -> list[str]:
-    """Return the charts that a command names: by a path relative to one of `folders`, else by the end of the path."""
+def _find_charts(words: Sequence[str], text: str, charts: Sequence[str], folders: Sequence[str]) -> list[str]:
+    """Return the charts that a command of a text names: by a path relative to one of `folders`, else by the end of
+    the path.
+
+    A variable stands for each value that the text gives it.
+    """
     for word in words:
-        path = _VARIABLE_BEFORE.sub("", word)
-        if "://" in path or not path or path in ("helm", "upgrade", "install", "template"):
-            continue
-        exact = {os.path.normpath(os.path.join(folder, path)) for folder in folders}
-        found = [chart for chart in charts if chart in exact]
-        parts = [part for part in path.split("/") if part not in ("", ".", "..")]
-        if not found and parts and "/" in word:
-            found = [chart for chart in charts if chart.split(os.sep)[-len(parts) :] == parts]
+        found = [chart for path in expand_path(word, text) for chart in _match_path(path, charts, folders)]
         if found:
-            return found
+            return list(dict.fromkeys(found))
     return []
+
+
+def _match_path(path: str, charts: Sequence[str], folders: Sequence[str]) -> list[str]:
+    if "://" in path or not path or path in ("helm", "upgrade", "install", "template"):
+        return []
+    exact = {os.path.normpath(os.path.join(folder, path)) for folder in folders}
+    parts = [part for part in path.split("/") if part not in ("", ".", "..")]
+    found = [chart for chart in charts if chart in exact]
+    if not found and parts and "/" in path:
+        found = [chart for chart in charts if chart.split(os.sep)[-len(parts) :] == parts]
+    return found
 
 
 _FOLDED = re.compile(r"(?m)^([ ]*)(?:- +|(?:- +)?[\w-]+:[ \t]*)>[-+\d]*[ \t]*\n((?:\1[ ]+[^\n]*(?:\n|\Z)|[ \t]*\n)+)")
 
 
-def _join_folded(text: str) -> str:
+def join_folded(text: str) -> str:
     """Return a text with each folded YAML block (`>`) on one line.
 
     Spaces replace the line breaks, so that positions stay the same.

@@ -111,8 +111,10 @@ def _fill_releases(
         values, templates = charts[release.path]
         is_complete = _is_complete(release)
         filled = list(_fill_all(templates, values, {}, files, release.root, each_release, is_complete))
-        if not filled and release.unread is not None:  # what is not known must not take the release away
-            filled = list(_fill_all(templates, values, {}, files, None, True))
+        if not filled and (release.unread is not None or release.by[1]):
+            # What is not known must not take the release away: the only value of a template may be a placeholder.
+            root = release.root if release.unread is None else None
+            filled = list(_fill_all(templates, values, {}, files, root, True))
         for variants in filled:
             made = make_built(variants, values, release.given)
             yield made._replace(release=number, values=release.root, unread=release.unread, applied_by=release.by)

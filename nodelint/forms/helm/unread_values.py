@@ -11,13 +11,13 @@ from collections.abc import Iterator, Sequence
 
 from nodelint.forms.helm.chart_inputs import VALUES
 from nodelint.forms.helm.charts import other_templates
+from nodelint.forms.helm.command_inputs import list_chart_commands, list_inputs
 from nodelint.forms.helm.command_releases import read_script
 from nodelint.forms.helm.tool_values import UsedValues, list_tool_values
 from nodelint.forms.helm.unnamed_values import UnnamedValues
 from nodelint.forms.input_text import InputText
-from nodelint.forms.lib.chart_commands import is_trial, join_lines, namespace_of_command
+from nodelint.forms.lib.chart_commands import namespace_of_command
 from nodelint.forms.lib.chart_dependencies import ChartDependencies
-from nodelint.forms.lib.chart_places import names_chart
 from nodelint.forms.lib.chart_values import RepositoryTree, holds_unknown
 from nodelint.forms.lib.unread_inputs import UnreadInputs, in_one_line
 from nodelint.forms.lib.values import own_roots
@@ -26,7 +26,6 @@ from nodelint.model.finding import Span, span_of
 from nodelint.text import Source
 from nodelint.text.source import YAML_NAMES
 
-_COMMAND = re.compile(r"\bhelm[ \t]+(?:upgrade|install|template|diff)\b[^\n;&|]{0,2000}")
 _RELEASE = re.compile(r"\b(?:upgrade|install|template)[ \t]+(?:-\S+[ \t]+)*([\w.${}-]+)")
 """The name of the release of a command."""
 _VALUES_FILE = re.compile(r"(?:^|\s)(?:-f|--values|--set-file)[ =]+(?:[\w.]+=)?([^\s$]+)")
@@ -43,7 +42,7 @@ class _UnreadValues:
     def __init__(self, files: UnreadInputs) -> None:
         self._files = files
         self._dependencies = ChartDependencies(files.by_path)
-        self._scripts = [source for source in files.variables.list_scripts() if "helm" in source.text]
+        self._scripts = list(files.variables.list_scripts())
 
     def list_inputs(self, chart: str) -> Iterator[InputText]:
         templates = self._files.list_below(os.path.join(chart, "templates"))
@@ -66,36 +65,32 @@ class _UnreadValues:
                 yield InputText(f"values of {use.name}", in_one_line(root), span_of(root))
 
     def _list_commands(self, chart: str, with_names: bool) -> Iterator[InputText]:
-        """Yield the `helm` commands that install a chart, the values files that they name, and their variables.
+        """Yield the `helm` commands that may install a chart, the values files that they name, and their variables.
 
-        If all values of a command are known, only the name and namespace of its release count, and only `with_names`.
+        If all values of a script's commands are known, only the name and namespace of a release count, and only
+        `with_names`.
         """
-        for source in self._scripts:
-            if os.path.basename(chart) not in source.text or not names_chart(source.text, chart):
-                continue
-            are_read = self._are_read(source, chart)
-            for command in _COMMAND.finditer(join_lines(source.text)):
-                if not names_chart(command[0], chart) or is_trial(command[0]):
-                    continue
+        for source in (source for source in self._scripts if "helm" in source.text.lower()):
+            commands = list(list_chart_commands(source, chart, self._scripts))
+            are_read = bool(commands) and self._are_read(source, chart, len(commands))
+            for command in commands:
                 if are_read:
-                    name = _RELEASE.search(command[0]) if with_names else None
+                    name = _RELEASE.search(command.text) if with_names else None
                     if name is not None:
-                        text = f"{name[1]} {namespace_of_command(source.text, command.start())}"
-                        yield InputText("helm command", text, Span(source, command.start(), command.end()))
+                        text = f"{name[1]} {namespace_of_command(source.text, command.start)}"
+                        yield InputText("helm command", text, Span(source, command.start, command.end))
                     continue
-                yield InputText(
-                    "helm command", " ".join(command[0].split()), Span(source, command.start(), command.end())
-                )
-                yield from self._files.variables.list_inputs(list_variables(command[0], 0, len(command[0])))
-                for name in _VALUES_FILE.findall(command[0]):
+                yield from list_inputs(command, self._scripts)
+                yield from self._files.variables.list_inputs(list_variables(command.text, 0, len(command.text)))
+                for name in _VALUES_FILE.findall(command.text):
                     for folder in {os.path.dirname(os.path.abspath(source.path)), self._files.top}:
                         yield from self._files.list_named(folder, name.strip("\"'"))
 
-    def _are_read(self, source: Source, chart: str) -> bool:
+    def _are_read(self, source: Source, chart: str, commands: int) -> bool:
         """Return whether all values that the commands of a text set are known: then they are used for rendering."""
         tree = RepositoryTree(self._files.top, self._files.by_path, False, [])
         releases = list(read_script(source, [chart], tree))
-        return bool(releases) and not any(made.unread or holds_unknown(made.layers) for made in releases)
+        return len(releases) >= commands and not any(made.unread or holds_unknown(made.layers) for made in releases)
 
     def _find_used(self, chart: str, templates: Sequence[str]) -> UsedValues:
         """Return what the templates of a chart, and the charts on which it depends, use."""

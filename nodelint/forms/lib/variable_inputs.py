@@ -30,6 +30,8 @@ _OF_ENVIRONMENT = re.compile(
     r"|\.github/(?:workflows|actions)/[^\n]*\.ya?ml|\.circleci/[^\n]*\.ya?ml"
     r"|(?:\.gitlab-ci|azure-pipelines|bitbucket-pipelines|buildspec|taskfile|cloudbuild|skaffold)[\w.-]*\.ya?ml)$"
 )
+_PROGRAMS = (".py", ".js", ".mjs", ".ts", ".go", ".rb", ".ps1", ".groovy", ".pl", ".kts", ".yaml", ".yml", "tiltfile")
+_RUNS_HELM = re.compile(r"\bhelm\b[\"']?[ \t,]{1,9}[^\n]{0,200}?\b(?:upgrade|install|template)\b")
 _OF_PROGRAMS = re.compile(r"bin|scripts?|hack|tools|ci|\.ci|deploy\w*")
 """Folders in which files without an ending are programs."""
 _MANIFEST = re.compile(r"(?m)^[ \t]*+[\"']?(?:apiVersion|kind)[\"']?\s*:")
@@ -109,8 +111,10 @@ class VariableInputs:
             yield make_rest(self._further, Span(self._list_files()[0], 0, 0))
 
     def list_scripts(self) -> Iterator[Source]:
-        """Yield the scripts, workflows and environment files."""
-        return (source for source in self._list_files() if _OF_ENVIRONMENT.search(source.path) is not None)
+        """Yield the scripts, workflows and environment files, and other programs and pipelines that run helm."""
+        for source in self._list_files():
+            if may_be_script(source.path) or _RUNS_HELM.search(source.text):
+                yield source
 
     def _list_files(self) -> list[Source]:
         if self._files is None:
@@ -127,11 +131,13 @@ class VariableInputs:
 
     def _read(self, path: str) -> Source | None:
         place = os.path.relpath(path, self._root).replace(os.sep, "/")
-        is_environment = _OF_ENVIRONMENT.search(place) is not None
+        is_environment = may_be_script(place)
         by_name = (place.lower().endswith(_ENDS) and _OF_VARIABLES.search(place)) or is_environment
-        if not by_name and not place.endswith((".yaml", ".yml")):
+        if not by_name and not place.lower().endswith(_PROGRAMS):
             return None
         text = gate.load_text(path, _LARGEST, within=self._root)
+        if text is not None and "helm" in text and _RUNS_HELM.search(text) is not None:
+            return Source(os.path.relpath(path).replace(os.sep, "/"), text)
         # A script may hold the manifest whose variables it sets.
         if text is None or (not (_HELD.search(text) or is_environment) and (not by_name or _MANIFEST.search(text))):
             return None
