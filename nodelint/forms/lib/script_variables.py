@@ -59,7 +59,7 @@ def _unquote(value: str) -> str:
 def _assignment_of(name: str) -> re.Pattern[str]:
     """Return a pattern for a place that sets a variable; group 1 is the rest of its line."""
     word = rf"[\"']?{re.escape(name)}[\"']?"
-    return re.compile(rf"(?<![\w$./-])(?<!\$\{{){word}[ \t]*(?::=|\?=|\+=|=(?!=)|:(?!/))([^\n]*)")
+    return re.compile(rf"(?<![\w$./-])(?<!\$\{{){word}\]?[ \t]*(?::=|\?=|\+=|=(?!=)|:(?!/))([^\n]*)")
 
 
 def list_names(text: str) -> set[str]:

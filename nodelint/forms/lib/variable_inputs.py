@@ -13,6 +13,7 @@ from collections.abc import Collection, Iterator
 from nodelint.files.gate import gate
 from nodelint.forms.input_text import InputText, make_rest
 from nodelint.forms.lib.gotemplate.surrounding_code import list_codes, list_surrounding_code
+from nodelint.forms.lib.script_variables import list_setting_lines
 from nodelint.model.finding import Span
 from nodelint.text import Source
 
@@ -20,7 +21,7 @@ _LARGEST = 1 << 20
 _MOST_FILES = 2000
 _PASSED_OVER = frozenset({".git", "node_modules", ".terraform", ".venv", "venv"})
 _OF_VARIABLES = re.compile(
-    r"(?i)(?:^|/)(?:vars|group_vars|host_vars|defaults|inventor\w*+|values|variables|config\w*+|settings"
+    r"(?i)(?:^|/)(?:vars|group_vars|host_vars|defaults|inventor\w*+|values|variables|param\w*+|config\w*+|settings"
     r"|environments?|envs?)(?:/|[^/]*$)"
 )
 _ENDS = (".yaml", ".yml", ".json", ".toml", ".ini")
@@ -31,6 +32,8 @@ _OF_ENVIRONMENT = re.compile(
     r"|(?:\.gitlab-ci|azure-pipelines|bitbucket-pipelines|buildspec|taskfile|cloudbuild|skaffold)[\w.-]*\.ya?ml)$"
 )
 _PROGRAMS = (".py", ".js", ".mjs", ".ts", ".go", ".rb", ".ps1", ".groovy", ".pl", ".kts", ".yaml", ".yml", "tiltfile")
+_PLAYBOOK = re.compile(r"(?m)^[ \t]*(?:-[ \t]+)?(?:hosts|roles|tasks|import_playbook)[ \t]*:")
+_SETS_ENVIRONMENT = re.compile(r"os\.environ|process\.env|os\.Setenv|\bENV\[")
 _RUNS_HELM = re.compile(r"\bhelm\b[\"']?[ \t,]{1,9}[^\n]{0,200}?\b(?:upgrade|install|template)\b")
 _OF_PROGRAMS = re.compile(r"bin|scripts?|hack|tools|ci|\.ci|deploy\w*")
 """Folders in which files without an ending are programs."""
@@ -64,10 +67,25 @@ _WORDS = frozenset(
 """Words of template languages that are not variables."""
 
 
+_CHAIN = re.compile(r"(?<![\w.\"'])\.?[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*")
+_OF_HELM = ("Values", "Chart", "Release", "Files", "Capabilities", "Template")
+_KEYWORDS = frozenset(
+    ("name", "path", "type", "run", "uses", "with", "env", "on", "id", "image", "script", "stage", "key", "value")
+)
+"""Keys of pipelines and playbooks: a line with one of them seldom sets a variable of that name."""
+
+
 def list_variables(text: str, start: int, end: int) -> set[str]:
-    """Return the names of variables in the placeholders of a value, and in the template code around it."""
+    """Return the names of variables in the placeholders of a value, and in the template code around it.
+
+    `matrix.ami` has two names, because either of them may be set; a value of a chart has none.
+    """
     codes = [*list_surrounding_code(text[:start]), *list_codes(text[start:end])]
-    found = {word for code in codes for word in re.findall(r"(?<![\w.\"'])[A-Za-z_]\w*", code)}
+    found: set[str] = set()
+    for chain in (chain for code in codes for chain in _CHAIN.findall(code)):
+        names = chain.strip(".").split(".")
+        if names[0] not in _OF_HELM:
+            found |= {names[-1], names[0] if not chain.startswith(".") else names[-1]}
     found |= {next(filter(None, names)) for names in _SHELL.findall(text[start:end])}
     return found - _WORDS
 
@@ -107,6 +125,10 @@ class VariableInputs:
                     places += re.finditer(rf"(?m)^[^\n]*__{re.escape(name)}__[^\n]*", source.text)
                 for found in places:
                     yield InputText(name, " ".join(found[0].split()), Span(source, found.start(), found.end()))
+                if _may_set_anywhere(source) and name not in _KEYWORDS:
+                    for other, start, end in list_setting_lines(source.text, {name}):
+                        line = " ".join(source.text[start:end].split())
+                        yield InputText(other, line, Span(source, start, end))
         if names and self._further:
             yield make_rest(self._further, Span(self._list_files()[0], 0, 0))
 
@@ -136,12 +158,24 @@ class VariableInputs:
         if not by_name and not place.lower().endswith(_PROGRAMS):
             return None
         text = gate.load_text(path, _LARGEST, within=self._root)
-        if text is not None and "helm" in text and _RUNS_HELM.search(text) is not None:
+        if text is not None and (_is_pipeline(place, text) or ("helm" in text and _RUNS_HELM.search(text))):
             return Source(os.path.relpath(path).replace(os.sep, "/"), text)
         # A script may hold the manifest whose variables it sets.
         if text is None or (not (_HELD.search(text) or is_environment) and (not by_name or _MANIFEST.search(text))):
             return None
         return Source(os.path.relpath(path).replace(os.sep, "/"), text)
+
+
+def _may_set_anywhere(source: Source) -> bool:
+    """Return whether any line of a file may set a variable: it is a script, a pipeline, a playbook or a program."""
+    return may_be_script(source.path) or _is_pipeline(source.path, source.text)
+
+
+def _is_pipeline(path: str, text: str) -> bool:
+    """Return whether a file is an Ansible playbook, or a program that sets variables of the environment."""
+    if path.endswith((".yaml", ".yml")):
+        return _MANIFEST.search(text) is None and _PLAYBOOK.search(text) is not None
+    return path.lower().endswith(_PROGRAMS) and _SETS_ENVIRONMENT.search(text) is not None
 
 
 def _shell_assignment_of(name: str) -> re.Pattern[str]:
