@@ -126,11 +126,13 @@ def _find_gaps(was: Read, new: Read, plan: Plan, unread: UnreadFiles) -> Iterato
     from nodelint.plan.changed_gaps import find_changed_gaps
     from nodelint.plan.changed_inputs import find_changed_inputs
     from nodelint.plan.changed_variables import find_changed_variables
+    from nodelint.plan.edited_manifests import find_changed_edits
     from nodelint.plan.gone_appliers import find_gone_appliers
     from nodelint.plan.recreated_objects import find_recreated
     from nodelint.plan.values_elsewhere import find_changes_elsewhere
 
     yield from find_changes_elsewhere(was, new)
+    yield from find_changed_edits(was, new)
     yield from find_changed_inputs(was, new, plan, unread.stopped)
     yield from find_changed_variables(was, new, plan, unread)
     yield from find_changed_gaps(was, new, plan, unread)

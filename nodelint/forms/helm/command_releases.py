@@ -12,11 +12,10 @@ from nodelint.forms.helm.commands import HelmCommand
 from nodelint.forms.lib.chart_commands import is_trial, join_lines
 from nodelint.forms.lib.chart_values import MOST_RELEASES, RepositoryTree
 from nodelint.forms.lib.script_variables import expand_path
-from nodelint.forms.lib.variable_inputs import may_be_script
+from nodelint.forms.lib.variable_inputs import walk_scripts
 from nodelint.forms.registry import TABLE
 from nodelint.forms.requests import InstallChart
 from nodelint.text import Source
-from nodelint.text.limits import note_limit
 
 COMMAND = re.compile(
     r"(?i:(?<![\w./-])helm|\$[({]helm[)}])(?:[ \t]+-[^\n;&|]{0,200}?|[ \t]+secrets|[ \t]+diff)?"
@@ -27,9 +26,6 @@ _FOLDER = re.compile(
 )
 _VARIABLE_BEFORE = re.compile(r"\A(?:\$\{\{[^{}]*\}\}|\$[({][^(){}]*[)}]|\$\w+)/")
 _LARGEST = 1 << 20
-_MOST_FOLDERS = 20_000
-"""The most folders in which scripts are searched."""
-_PASSED_OVER = frozenset({".git", "node_modules", ".terraform", ".venv", "venv"})
 
 
 def install_known_charts(charts: Mapping[str, Source], sources: Sequence[Source]) -> Iterator[InstallChart]:
@@ -65,23 +61,13 @@ def find_scripts_top(folder: str) -> str:
 
 def list_scripts(top: str) -> Iterator[Source]:
     """Yield the scripts, Makefiles, workflows and provisioners below a folder that mention helm."""
-    for count, (folder, folders, names) in enumerate(gate.walk(top)):
-        if count >= _MOST_FOLDERS:
-            note_limit(top, _MOST_FOLDERS, "folders, in which commands of helm are looked for", 0)
-            return
-        folders[:] = sorted(set(folders) - _PASSED_OVER)
-        for name in sorted(names):
-            path = os.path.join(folder, name)
-            below = os.path.relpath(path, top).replace(os.sep, "/")
-            provisions = below.endswith(TABLE.endings)
-            if not provisions and not may_be_script(below):
-                continue
-            try:
-                data = gate.read(path, _LARGEST, within=top)
-            except OSError:
-                continue
-            if (b"helm" in data or b"HELM" in data) and (not provisions or b"local-exec" in data):
-                yield Source(os.path.relpath(path).replace(os.sep, "/"), data.decode(errors="replace"))
+    for path, below in walk_scripts(top, TABLE.endings):
+        try:
+            data = gate.read(path, _LARGEST, within=top)
+        except OSError:
+            continue
+        if (b"helm" in data or b"HELM" in data) and (not below.endswith(TABLE.endings) or b"local-exec" in data):
+            yield Source(os.path.relpath(path).replace(os.sep, "/"), data.decode(errors="replace"))
 
 
 def read_script(source: Source, charts: Sequence[str], tree: RepositoryTree) -> Iterator[InstallChart]:

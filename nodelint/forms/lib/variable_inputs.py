@@ -16,9 +16,12 @@ from nodelint.forms.lib.gotemplate.surrounding_code import list_codes, list_surr
 from nodelint.forms.lib.script_variables import list_setting_lines
 from nodelint.model.finding import Span
 from nodelint.text import Source
+from nodelint.text.limits import note_limit
 
 _LARGEST = 1 << 20
 _MOST_FILES = 2000
+_MOST_FOLDERS = 20_000
+"""The most folders in which scripts are searched."""
 _PASSED_OVER = frozenset({".git", "node_modules", ".terraform", ".venv", "venv"})
 _OF_VARIABLES = re.compile(
     r"(?i)(?:^|/)(?:vars|group_vars|host_vars|defaults|inventor\w*+|values|variables|param\w*+|config\w*+|settings"
@@ -93,6 +96,23 @@ def list_variables(text: str, start: int, end: int) -> set[str]:
 def may_be_script(path: str) -> bool:
     """Return whether a file is a script, a workflow or an environment file, by its path from the top."""
     return _OF_ENVIRONMENT.search(path) is not None or _is_program(path)
+
+
+def walk_scripts(top: str, endings: tuple[str, ...] = ()) -> Iterator[tuple[str, str]]:
+    """Yield the scripts, workflows and environment files below a folder: the path, and the path below the folder.
+
+    Files with one of the endings are included.
+    """
+    for count, (folder, folders, names) in enumerate(gate.walk(top)):
+        if count >= _MOST_FOLDERS:
+            note_limit(top, _MOST_FOLDERS, "folders, in which scripts are looked for", 0)
+            return
+        folders[:] = sorted(set(folders) - _PASSED_OVER)
+        for name in sorted(names):
+            path = os.path.join(folder, name)
+            below = os.path.relpath(path, top).replace(os.sep, "/")
+            if below.endswith(endings) or may_be_script(below):
+                yield path, below
 
 
 def _is_program(path: str) -> bool:

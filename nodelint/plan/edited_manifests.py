@@ -1,0 +1,83 @@
+"""Commands of scripts and pipelines that change manifests before they are applied, or objects in the cluster.
+
+nodelint does not run them: if such a command changes, its effect on pools and classes is not known.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+
+from nodelint.base.types import TYPE_CHECKING
+from nodelint.files.gate import gate
+from nodelint.forms.input_text import InputText, list_changed_inputs
+from nodelint.forms.lib.script_variables import list_names, list_setting_lines
+from nodelint.forms.lib.variable_inputs import walk_scripts
+from nodelint.model.finding import Span
+from nodelint.model.folders import path_below
+from nodelint.plan.uncompared import uncompared
+from nodelint.text import Source
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+
+    from nodelint.model.gap import Gap
+    from nodelint.plan.read_side import Read
+
+_LARGEST = 1 << 20
+_EDITS = re.compile(
+    r"(?m)^[^\n#]*\b(?:sed|yq|perl|jq|awk|dasel)\b[^\n]*?(?:[ \t]-i|--in-?place|\|[^\n]*\bkubectl\b|>)[^\n]*"
+)
+"""A command that changes a file in place, or whose output is applied or written."""
+_PATCHES = re.compile(
+    r"(?m)^[^\n#]*\bkubectl\b[^\n]*[ \t](?:patch|set|replace|edit|scale)\b[^\n]*"
+    r"\b(?:nodepool|ec2nodeclass|nodeclass)[^\n]*"
+)
+_FROM_ENVIRONMENT = re.compile(r"\b(?:strenv|env)\((\w+)\)|\benv\.(\w+)")
+_WORD = re.compile(r"[\w./${}@-]+")
+
+
+def find_changed_edits(was: Read, new: Read) -> Iterator[Gap]:
+    """Yield the commands that change a manifest of a pool or class, if they or their variables differ."""
+    old, now = (_list_edits(side) for side in (was, new))
+    for changed in list_changed_inputs(old, now):
+        reason = "it changes a manifest, and is not run: pools and classes may change, too"
+        yield uncompared(changed.at, changed.name, reason, True)
+        return
+
+
+def _list_edits(side: Read) -> list[InputText]:
+    """Return the commands that change manifests of one side, with the lines that set their variables."""
+    if not side.found.folders:
+        return []
+    top = os.path.abspath(side.root)
+    paths = {os.path.abspath(obj.source.path) for obj in side.inventory.objects()}
+    paths.update(part for built in side.inventory.built for part in built.parts)
+    found = []
+    for path, below in walk_scripts(top):
+        text = gate.load_text(path, _LARGEST, within=top) or ""
+        if os.path.abspath(path) in paths or not any(word in text for word in ("kubectl", "sed", "yq", "perl", "jq")):
+            continue
+        source = Source(os.path.relpath(path).replace(os.sep, "/"), text)
+        places = {path_below(manifest, top).replace(os.sep, "/") for manifest in paths}
+        lines = [(at.start(), at.end()) for at in _EDITS.finditer(text) if _names_any(at[0], below, places)]
+        lines += [at.span() for at in _PATCHES.finditer(text)]
+        for start, end in lines:
+            line = text[start:end]
+            found.append(InputText(os.path.basename(below), " ".join(line.split()), Span(source, start, end)))
+            names = list_names(line) | {name for pair in _FROM_ENVIRONMENT.findall(line) for name in pair if name}
+            for name, first, last in list_setting_lines(text, names):
+                found.append(InputText(name, " ".join(text[first:last].split()), Span(source, first, last)))
+    return found
+
+
+def _names_any(line: str, script: str, manifests: Collection[str]) -> bool:
+    """Return whether a line names one of the manifests, by a path from the top, or from the folder of the script."""
+    for word in _WORD.findall(line):
+        parts = [part for part in word.split("/") if part not in ("", ".", "..") and "$" not in part]
+        place = "/".join(parts)
+        if len(parts) > 1 and any(path == place or path.endswith(f"/{place}") for path in manifests):
+            return True
+        if len(parts) == 1 and "." in place and ({place, f"{os.path.dirname(script)}/{place}"} & set(manifests)):
+            return True
+    return False
