@@ -23,7 +23,9 @@ list_generated_specs = find_installs = find_plain_values = list_unread_values = 
 ) = read_roots = _nothing
 find_addresses = list_owners = list_moves = list_applied_folders = list_remote_uses = list_related_folders = (
     list_read_with
-) = list_missing = list_program_values = list_program_charts = list_roots = list_missing_below = _nothing
+) = list_missing = list_value_readers = list_program_values = list_program_charts = list_roots = (
+    list_missing_below
+) = _nothing
 
 
 def _false(*_: Any) -> bool:
@@ -50,7 +52,7 @@ def _none(*_: Any) -> None:
 
 apply_folder = find_fault = find_root_fault = find_missing_path = _none
 read_needed_files = render = note_gaps = forget = find_patched_folder = _none
-make_input_finder = find_variables_elsewhere = read_files_taken = _none
+make_input_finder = make_value_readers = find_variables_elsewhere = read_files_taken = _none
 
 
 def list_unread_releases(charts: Any, top: str, sources: Any) -> dict[str, Any]:

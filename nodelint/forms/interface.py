@@ -27,9 +27,18 @@ if TYPE_CHECKING:
     from nodelint.forms.lib.controller_install import ControllerFiles
     from nodelint.forms.lib.missing_sources import MissingSource
     from nodelint.forms.lib.unread_inputs import UnreadInputs
-    from nodelint.forms.requests import AddressMove, ApplyFolder, BlockAddress, FolderUse, InstallChart, ObjectOwner
+    from nodelint.forms.requests import (
+        AddressMove,
+        ApplyFolder,
+        BlockAddress,
+        FolderUse,
+        InstallChart,
+        JudgedPlaces,
+        ObjectOwner,
+    )
     from nodelint.model.controller_settings import ControllerInstall
     from nodelint.model.evidence import Evidence
+    from nodelint.model.finding import Edit, Span
     from nodelint.model.gap import Gap
     from nodelint.model.manifest import Object
     from nodelint.text import Document, Node, SourceText
@@ -131,6 +140,13 @@ class InputFinder(Protocol):
 
         `is_shared`: several objects of one place have its name, so that it is not known which of them it is.
         """
+
+
+class ValueReaders(Protocol):
+    """Finds the places that read a value and lead to no judged object."""
+
+    def list_places(self, edit: Edit) -> Iterator[Span]:
+        """Yield such places for the value that an edit changes."""
 
 
 class ValuesElsewhere(Protocol):
@@ -303,6 +319,11 @@ class Form(Protocol):
 
     def list_moves(self, folders: Iterable[str], sources: Sequence[Source]) -> Iterator[AddressMove]:
         """Yield the changes of addresses that files of some folders declare."""
+
+    def make_value_readers(self, judged: JudgedPlaces, sources: Sequence[Source]) -> ValueReaders | None:
+        """Return what finds the places that read an edited value and lead to no judged object. None if nothing
+        else can read the values of the form.
+        """
 
     def make_input_finder(self, sources: Sequence[Source]) -> InputFinder | None:
         """Return a finder of the inputs of unknown values. None if the form renders nothing."""

@@ -6,7 +6,7 @@ from nodelint.base.tuples import NamedTuple
 from nodelint.base.types import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     from nodelint.forms.lib.chart_values import ValuesLayer
     from nodelint.model.finding import Span
@@ -124,3 +124,22 @@ class AddressMove(NamedTuple):
 
     old: str
     new: str | None
+
+
+class JudgedPlaces(NamedTuple):
+    """The places whose values a run judges in rendered objects.
+
+    - `spans`: start and end of each place through which such a value comes, by the path of the file.
+    - `parts`: the absolute paths of the files that were read to render the objects.
+    """
+
+    spans: Mapping[str, Collection[tuple[int, int]]]
+    parts: frozenset[str]
+
+    def holds(self, path: str, start: int, end: int) -> bool:
+        """Return whether a range of a file is such a place, or touches one."""
+        return any(start < last and first < end for first, last in self.spans.get(path, ()))
+
+    def has_folder(self, name: str) -> bool:
+        """Return whether one of the files is below a folder of this name."""
+        return bool(name) and any(f"/{name}/" in part.replace("\\", "/") for part in self.parts)

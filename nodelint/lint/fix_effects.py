@@ -44,6 +44,8 @@ def describe_unsafe_fix(result: Result) -> str:
     """Return what an unsafe fix does to running nodes, such as `all nodes of the NodePool are replaced`."""
     if isinstance(result.object, Retired) or (result.object is not None and result.object.version == "v1beta1"):
         return _CONVERTED
+    if result.read_by:
+        return f"{result.read_by} reads the value, too, and may not work with the new one"
     if result.replaces_no_node:
         leads_on = f"{_NODES_STAY}, but the fix leads to {result.leads_to.partition(':')[0]}"
         return leads_on if result.leads_to else _ANOTHER_FIX

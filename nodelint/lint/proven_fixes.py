@@ -33,6 +33,7 @@ from nodelint.lint.fix_trials import (
     name_of,
 )
 from nodelint.lint.fixes_together import find_conflicting
+from nodelint.lint.other_readers import OtherReaders
 from nodelint.lint.results import Result, each_place, once_in_a_run
 from nodelint.lint.rule_reach import name_words, reads_other_objects
 from nodelint.lint.trial_budget import TrialBudget
@@ -217,6 +218,7 @@ class _Run:
         self._keeping: set[tuple[Edit, ...]] = set()
         self._consequences: dict[tuple[Edit, ...], str] = {}
         self._conflicts: dict[tuple[Edit, ...], str] = {}
+        self._read_by: dict[tuple[Edit, ...], str] = {}
         self._bad: dict[tuple[Edit, ...], Sequence[FindingKey]] = {}
         self._changed: dict[tuple[Edit, ...], tuple[tuple[Object, Object | None], ...]] = {}
         self._proven_batches: list[set[tuple[Edit, ...]]] = []
@@ -237,8 +239,9 @@ class _Run:
         if left and causes.words == name_words(trials.request.rules.values()):
             left = [offer for first, others in alike for offer in self._share_result(first, others)]
         self._try_all(left, keys)
+        self._note_other_readers([offer for offer in offers if offer.safe and self._holds(offer)])
         self._hold_together([offer for offer in offers if offer.safe and self._holds(offer)], alike)
-        if not self._why and not self._moved and not self._consequences and not self._conflicts:
+        if not any((self._why, self._moved, self._consequences, self._conflicts, self._read_by)):
             return self._make_report() if self._changed else self._report
         lost = [offer for offer in offers if offer.safe and not self._holds(offer)]
         self._note_broken(self._make_report(), {id(edit.source) for offer in lost for edit in offer.edits})
@@ -263,7 +266,8 @@ class _Run:
 
     def _holds(self, offer: FixOffer) -> bool:
         return not any(
-            offer.edits in found for found in (self._why, self._moved, self._consequences, self._conflicts)
+            offer.edits in found
+            for found in (self._why, self._moved, self._consequences, self._conflicts, self._read_by)
         )
 
     def _try_all(self, offers: Sequence[FixOffer], keys: frozenset[object]) -> None:
@@ -369,6 +373,15 @@ class _Run:
     def _withhold_all(self, batch: Sequence[FixOffer], why: Withheld) -> None:
         self._why.update((offer.edits, why) for offer in batch)
 
+    def _note_other_readers(self, offers: Sequence[FixOffer]) -> None:
+        """Record the safe fixes that change a value for something else as well, which is not judged."""
+        readers = OtherReaders(self._trials.inventory)
+        for offer in offers:
+            place = readers.find(offer.edits)
+            if place is not None:
+                line = place.source.position(place.start).line
+                self._read_by[offer.edits] = f"{place.source.path}:{line}"
+
     def _find_bad(self, tried: Tried, batch: Sequence[FixOffer]) -> list[FindingKey]:
         """Return the findings that occur more often than before, without those that the offers fix."""
         wanted: Counter[FindingKey] = Counter()
@@ -394,7 +407,7 @@ class _Run:
             advice = self._conflicts[edits] if follows is None else f"once the fix is made, there is {follows}"
             both = f"{finding.help}; {advice}" if finding.help else advice
             finding = finding._replace(safety="unsafe", help=both)
-        elif edits and edits in self._moved and result.safety == "safe":
+        elif edits and (edits in self._moved or edits in self._read_by) and result.safety == "safe":
             finding = finding._replace(safety="unsafe")
         if finding.suggestions:
             suggestions = [offer for offer in finding.suggestions if tuple(offer.edits) not in self._why]
@@ -405,7 +418,11 @@ class _Run:
             return result
         stays = edits in self._keeping or (result.safety == "safe" and edits not in self._moved)
         return result._replace(
-            finding=finding, changed=changed, replaces_no_node=stays, leads_to=self._consequences.get(edits, "")
+            finding=finding,
+            changed=changed,
+            replaces_no_node=stays,
+            leads_to=self._consequences.get(edits, ""),
+            read_by=self._read_by.get(edits, ""),
         )
 
 

@@ -49,7 +49,8 @@ class Result(NamedTuple):
     the results of each place, its own first, if one result stands for several. `built` is the rendered object with
     the finding; `object` is then the written one. `changed` are the objects that the fix changes, before and after;
     empty if the fix was not tried alone. `replaces_no_node`: the fix provably replaces no running node. `leads_to`
-    is the finding that the fix causes, empty if it causes none. `stated` is the statement of the release that the
+    is the finding that the fix causes, empty if it causes none. `read_by` is the place of something else that reads
+    the changed value, empty if there is none. `stated` is the statement of the release that the
     finding is about.
     """
 
@@ -64,6 +65,7 @@ class Result(NamedTuple):
     changed: tuple[tuple[Object, Object | None], ...] = ()
     replaces_no_node: bool = False
     leads_to: str = ""
+    read_by: str = ""
     stated: Evidence | None = None
 
     @property

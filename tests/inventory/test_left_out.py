@@ -199,7 +199,7 @@ LIMITS = {
     GAP: """
         forms/argocd/application_sets.py:MOST_APPLICATIONS forms/lib/chart_values.py:MOST_RELEASES
         forms/argocd/git_generators.py:_MOST_FOLDERS forms/helm/including_templates.py:_MOST_FILES
-        forms/helm/kindless_templates.py:_MOST_FILES forms/helm/command_releases.py:_MOST_FOLDERS
+        forms/helm/kindless_templates.py:_MOST_FILES forms/lib/variable_inputs.py:_MOST_FOLDERS
         forms/kustomize/build.py:_MOST_FOLDERS forms/kustomize/applied_folder.py:_MOST_FILES
         forms/helm/unread_inputs.py:_MOST_FILES
         forms/terraform/unread_inputs.py:_MOST_FILES forms/helm/values_files.py:MOST
@@ -258,11 +258,12 @@ LIMITS = {
         forms/terraform/functions/table.py:_MOST_ROWS forms/terraform/template.py:_DEEPEST
         text/source.py:_MOST_TEXTS
         forms/lib/gotemplate/sprig_values.py:DEEPEST
+        forms/lib/script_variables.py:_MOST_VALUES forms/lib/script_variables.py:_DEEPEST
     """,
     # a larger file is passed over by what looks for more about objects; that it exists is not said
     SIZE: """
         inventory/__init__.py:_LARGEST forms/helm/filled_charts.py:_LARGEST forms/flux/kustomizations.py:_LARGEST
-        forms/helm/command_releases.py:_LARGEST
+        forms/helm/command_releases.py:_LARGEST forms/helm/value_readers.py:_LARGEST plan/edited_manifests.py:_LARGEST
         forms/helm/including_templates.py:_LARGEST forms/helm/kindless_templates.py:_LARGEST
         forms/helm/values_of_workloads.py:_LARGEST
         forms/kustomize/overlays.py:_LARGEST

@@ -14,8 +14,10 @@ VARIABLE = re.compile(
 _DEFAULT = re.compile(r"\$\{\w+:?[-=]([^{}]*)\}")
 _LOOP = r"\bfor[ \t]+{name}[ \t]+in[ \t]+([^;\n]*)"
 _PLAIN = re.compile(r"[\w./-]+")
-_MOST_VALUES, _DEEPEST = 20, 5
-_MOST_ROUNDS = 6
+_MOST_VALUES = 100
+"""The most paths that a word may be. If it may be more, it is not known."""
+_DEEPEST = 5
+"""The most variables that refer to each other. A longer chain is not known."""
 _OWN_FOLDER = re.compile(r"\A(?:\$\{\{[^{}]*\}\}|\$\([^()]*(?:\([^()]*\)[^()]*)*\)|\$[({][^(){}]*[)}]|\$\w+)(?=/)")
 """Code before the first slash of a path: the folder of the script, or a checkout."""
 
@@ -27,7 +29,9 @@ def expand_path(word: str, text: str) -> list[str]:
     a value in the text stay as they are.
     """
     pending, done = [(word.strip("\"'"), 0)], list[str]()
-    while pending and len(done) < _MOST_VALUES:
+    while pending:
+        if len(pending) + len(done) > _MOST_VALUES:
+            return [word]
         path, depth = pending.pop(0)
         found = VARIABLE.search(path) if depth < _DEEPEST else None
         values = find_values(_name_of(found), text) if found is not None else []
@@ -47,7 +51,7 @@ def find_values(name: str, text: str) -> list[str]:
         values.append(default[1] if default is not None else _unquote(value))
     for found in re.finditer(_LOOP.format(name=re.escape(name)), text):
         values += [word for word in found[1].split() if _PLAIN.fullmatch(word)]
-    return list(dict.fromkeys(value for value in values if value))[:_MOST_VALUES]
+    return list(dict.fromkeys(value for value in values if value))
 
 
 def _unquote(value: str) -> str:
@@ -77,14 +81,12 @@ def list_setting_lines(text: str, names: Collection[str]) -> Iterator[tuple[str,
     The lines that belong to a value, because they are deeper, are part of it.
     """
     known, new = set(names), sorted(names)
-    for _ in range(_MOST_ROUNDS):
+    while new:
         found = [place for name in new for place in _find_lines(text, name)]
         yield from found
         used = {name for _, start, end in found for name in list_names(text[start:end])}
         new = sorted(used - known)
         known |= used
-        if not new:
-            return
 
 
 def _find_lines(text: str, name: str) -> Iterator[tuple[str, int, int]]:
