@@ -45,8 +45,7 @@ class OtherReaders:
 
 
 def _list_places(built: Built) -> Iterator[Span]:
-    for document in built.source.documents:
-        for node in document.root.walk() if document.root is not None else ():
-            origin = built.find_origin(node) if node.kind == "scalar" else None
-            if origin is not None:
-                yield from (span_of(at) for at in (origin.at, *(step.at for step in origin.through)))
+    for node in (node for obj in objects(built.source) for node in obj.node.walk() if node.kind == "scalar"):
+        origin = built.find_origin(node)
+        if origin is not None:
+            yield from (span_of(at) for at in (origin.at, *(step.at for step in origin.through)))

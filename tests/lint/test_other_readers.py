@@ -86,6 +86,15 @@ UNITS = {
     "live/builders/terragrunt.hcl": UNIT.replace("NAME", "builders"),
 }
 OTHER_KIND = "    apiVersion: v1\n    kind: ConfigMap\n    metadata: {name: ${local.READ}}\n"
+VALIDATION = (
+    'variable "arch" {\n  validation {\n    condition     = contains(["x86_64"], var.READ)\n'
+    '    error_message = "no"\n  }\n}\nvariable "other" {}\n'
+)
+HELM = 'resource "helm_release" "x" {\n  chart = "builder"\n  set = [{ name = "t", value = "gcc-${var.READ}" }]\n}\n'
+TFVARS = {"class.yaml": CLASS, "terraform.tfvars": 'arch = "x86_64"\nother = "x"\n'}
+VALUES = {"class.yaml": CLASS, **NODES, "nodes/values.yaml": "arch: x86_64\nother: x\n"}
+GUARD = '{{- if not (has .Values.READ (list "x86_64" "x")) }}{{ fail "no" }}{{ end }}\n'
+SCHEMA = '{"type": "object", "properties": {"READ": {"type": "string", "enum": ["x86_64", "x"]}}}\n'
 SHARED: dict[str, tuple[Files, str, str, str]] = {
     # files with the word READ, the value of READ that makes a second reader, another one that does not, the reader
     "local in a data source": (
@@ -132,6 +141,50 @@ SHARED: dict[str, tuple[Files, str, str, str]] = {
         "arch",
         "other",
         "builders/main.tf",
+    ),
+    "validation of a variable": (
+        {**TFVARS, "main.tf": VALIDATION + pool_by("${var.arch}")},
+        "arch",
+        "other",
+        "main.tf",
+    ),
+    "output": (
+        {
+            "class.yaml": CLASS,
+            "main.tf": LOCAL + pool_by("${local.arch}") + 'output "a" {\n  value = local.READ\n}\n',
+        },
+        "arch",
+        "other",
+        "main.tf",
+    ),
+    "release of another chart": (
+        {**TFVARS, "main.tf": VARIABLE + pool_by("${var.arch}") + HELM},
+        "arch",
+        "other",
+        "main.tf",
+    ),
+    "another template of the chart": (
+        {**VALUES, "nodes/templates/cm.yaml": API},
+        "arch",
+        "other",
+        "nodes/templates/cm.yaml",
+    ),
+    "guard of the chart": ({**VALUES, "nodes/templates/c.yaml": GUARD}, "arch", "other", "nodes/templates/c.yaml"),
+    "guard in a helper": (
+        {
+            **VALUES,
+            "nodes/templates/_h.tpl": '{{- define "c" }}' + GUARD + "{{- end }}\n",
+            "nodes/templates/x.yaml": '{{- include "c" . }}\n' + NODES["nodes/templates/x.yaml"],
+        },
+        "arch",
+        "other",
+        "nodes/templates/_h.tpl",
+    ),
+    "schema of the chart": (
+        {**VALUES, "nodes/values.schema.json": SCHEMA},
+        "arch",
+        "other",
+        "nodes/values.schema.json",
     ),
     "inputs of two units": (UNITS, "arch", "none", "builders/main.tf"),
     "values of two charts": (

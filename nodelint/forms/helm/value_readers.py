@@ -1,7 +1,8 @@
-"""Find the charts without judged objects that take a file of values."""
+"""Find what reads a value of a chart, besides judged objects: other templates, guards, the schema, other charts."""
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Iterator, Sequence
@@ -9,7 +10,9 @@ from collections.abc import Iterator, Sequence
 from nodelint.base.types import TYPE_CHECKING
 from nodelint.files.gate import gate
 from nodelint.files.safe_read import find_top
+from nodelint.forms.helm.chart_inputs import VALUES
 from nodelint.forms.lib.chart_places import CHART
+from nodelint.forms.lib.values import own_roots
 from nodelint.model.finding import Span, span_of
 from nodelint.text import Node, Source
 from nodelint.text.missing import text_of
@@ -24,14 +27,23 @@ _CHART_KEYS = ("chart", "chartPath", "path")
 """Keys with which an item names the chart that takes its values."""
 _OF_KUSTOMIZE = ("valuesFile", "additionalValuesFiles")
 """Keys of an item of `helmCharts`, whose chart is its `name`."""
+_INLINE = ("values", "valuesObject")
+"""Keys of objects that hold the values of a chart."""
+_CONDITION = re.compile(r"\{\{-?\s*(?:else\s+)?(?:if|with|range)\s+(?:not\s+)?\$?\.Values[\w.]*\s*-?")
 _TOP_KEY = re.compile(r"(?m)^[\"']?([\w-]+)[\"']?[ \t]*:")
 
 
 class ValueReaders:
-    """Finds the places that pass a values file to a chart without judged objects which reads the value."""
+    """Finds the code in templates of judged charts that reads a value for something else than a judged object.
+
+    It also finds a schema that refuses the new value, and places that pass the values file to another chart.
+    """
 
     def __init__(self, judged: JudgedPlaces, _: Sequence[Source]) -> None:
         self._judged = judged
+        parts = (part.replace(os.sep, "/") for part in judged.parts)
+        self._charts = sorted({part.rpartition("/templates/")[0] for part in parts if "/templates/" in part})
+        self._uses: dict[str, list[tuple[tuple[str, ...], Span]]] = {}
         self._texts: dict[str, list[tuple[str, str]]] = {}
         self._takers: dict[str, list[tuple[Span, str | None]]] = {}
         self._templates: dict[str, str] = {}
@@ -40,10 +52,40 @@ class ValueReaders:
         """Yield such places for the value that an edit changes."""
         if not edit.source.path.endswith(_ENDS):
             return
+        names = _list_names(edit)
+        for chart in self._charts if names else ():
+            own = names[1:] if names[0] == os.path.basename(chart) and names[1:] else names
+            yield from self._list_uses_of(chart, own)
+            yield from _list_refusals(chart, own, edit)
         keys = _TOP_KEY.findall(edit.source.text, 0, edit.start)
-        for place, chart in self._list_takers(os.path.abspath(edit.source.path)):
-            if chart is None or (keys and self._reads(chart, keys[-1])):
+        for place, folder in self._list_takers(os.path.abspath(edit.source.path)):
+            if folder is None or (keys and self._reads(folder, keys[-1])):
                 yield place
+
+    def _list_uses_of(self, chart: str, names: tuple[str, ...]) -> Iterator[Span]:
+        """Yield the code of a chart's templates that reads a value, a map around it, or a part of it."""
+        for path, place in self._list_uses(chart):
+            known = os.path.abspath(place.source.path)
+            length = min(len(path), len(names))
+            if path[:length] != names[:length] or self._judged.holds(known, place.start, place.end):
+                continue
+            # A loop over the map, in a template with judged objects, reads the value for these objects.
+            if len(path) >= len(names) or known not in self._judged.parts:
+                yield place
+
+    def _list_uses(self, chart: str) -> list[tuple[tuple[str, ...], Span]]:
+        """Return the values that the code of a chart's templates reads: the path and the place of each."""
+        if chart not in self._uses:
+            found = self._uses[chart] = []
+            for folder, _, names in gate.walk(os.path.join(chart, "templates")):
+                for path in (os.path.join(folder, name) for name in sorted(names) if name != "NOTES.txt"):
+                    text = gate.load_text(path, _LARGEST, within=chart)
+                    source = Source(os.path.relpath(path).replace(os.sep, "/"), text or "")
+                    for use in VALUES.finditer(source.text):
+                        fields = tuple(use[1].split(".")[1:])
+                        if fields and not _is_condition(source.text, use.start()):
+                            found.append((fields, Span(source, use.start(), use.end())))
+        return self._uses[chart]
 
     def _list_takers(self, path: str) -> list[tuple[Span, str | None]]:
         """Return the places that pass a file to other charts, with the folder of each (None if it is elsewhere)."""
@@ -80,6 +122,63 @@ class ValueReaders:
             self._templates[chart] = "\n".join(filter(None, texts))
         text = self._templates[chart]
         return ".Values" in text and re.search(rf"\b{re.escape(key)}\b", text) is not None
+
+
+def _is_condition(text: str, at: int) -> bool:
+    """Return whether code only asks whether a value is there: it is there after an edit, too."""
+    opened, closed = text.rfind("{{", 0, at), text.find("}}", at)
+    return opened >= 0 and _CONDITION.fullmatch(text[opened:closed]) is not None
+
+
+def _list_names(edit: Edit) -> tuple[str, ...]:
+    """Return the keys that lead to the edited value. Empty if they are not known."""
+    source = edit.source
+    roots = own_roots(source) if isinstance(source, Source) else ()
+    found: tuple[str, ...] = ()
+    for node in (node for root in roots for node in root.walk() if node.start <= edit.start <= node.end):
+        names, around = [], node
+        while around.parent is not None:
+            if around.own_name is not None:
+                names.append(around.own_name)
+            around = around.parent
+        found = max(found, tuple(reversed(names)), key=len)
+    inline = [number for number, name in enumerate(found) if name in _INLINE]
+    return found[inline[-1] + 1 :] if inline else found
+
+
+def _list_refusals(chart: str, names: Sequence[str], edit: Edit) -> Iterator[Span]:
+    """Yield the place of a chart's schema that does not allow the new value."""
+    path = os.path.join(chart, "values.schema.json")
+    text = gate.load_text(path, _LARGEST, within=chart) if gate.is_file(path) else None
+    if text is None:
+        return
+    try:
+        schema = json.loads(text)
+    except ValueError:
+        return
+    for name in names:
+        properties = schema.get("properties") if isinstance(schema, dict) else None
+        schema = properties.get(name) if isinstance(properties, dict) else None
+    if not isinstance(schema, dict) or _allows(schema, edit.text.strip("\"'")):
+        return
+    at = max(text.find(f'"{names[-1]}"'), 0)
+    yield Span(Source(os.path.relpath(path).replace(os.sep, "/"), text), at, at + len(names[-1]) + 2)
+
+
+def _allows(schema: dict[str, object], value: str) -> bool:
+    """Return whether a schema allows a text. False if the schema refers to another one."""
+    from jsonschema import Draft7Validator
+    from jsonschema.exceptions import SchemaError
+
+    parts = schema.get("items") if schema.get("type") == "array" else schema
+    if not isinstance(parts, dict):
+        return True
+    if "$ref" in parts:
+        return False
+    try:
+        return bool(Draft7Validator({key: part for key, part in parts.items() if key != "type"}).is_valid(value))
+    except (SchemaError, TypeError, AttributeError):
+        return False
 
 
 def _find_folder(chart: str, folders: Sequence[str]) -> str | None:
