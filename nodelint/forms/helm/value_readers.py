@@ -43,7 +43,7 @@ class ValueReaders:
         self._judged = judged
         parts = (part.replace(os.sep, "/") for part in judged.parts)
         self._charts = sorted({part.rpartition("/templates/")[0] for part in parts if "/templates/" in part})
-        self._uses: dict[str, list[tuple[tuple[str, ...], Span]]] = {}
+        self._uses: dict[str, dict[str, list[tuple[tuple[str, ...], Span]]]] = {}
         self._texts: dict[str, list[tuple[str, str]]] = {}
         self._takers: dict[str, list[tuple[Span, str | None]]] = {}
         self._templates: dict[str, str] = {}
@@ -64,7 +64,7 @@ class ValueReaders:
 
     def _list_uses_of(self, chart: str, names: tuple[str, ...]) -> Iterator[Span]:
         """Yield the code of a chart's templates that reads a value, a map around it, or a part of it."""
-        for path, place in self._list_uses(chart):
+        for path, place in self._list_uses(chart).get(names[0], ()):
             known = os.path.abspath(place.source.path)
             length = min(len(path), len(names))
             if path[:length] != names[:length] or self._judged.holds(known, place.start, place.end):
@@ -73,10 +73,10 @@ class ValueReaders:
             if len(path) >= len(names) or known not in self._judged.parts:
                 yield place
 
-    def _list_uses(self, chart: str) -> list[tuple[tuple[str, ...], Span]]:
-        """Return the values that the code of a chart's templates reads: the path and the place of each."""
+    def _list_uses(self, chart: str) -> dict[str, list[tuple[tuple[str, ...], Span]]]:
+        """Return the values that the code of a chart's templates reads: path and place of each, by the first key."""
         if chart not in self._uses:
-            found = self._uses[chart] = []
+            found = self._uses[chart] = {}
             for folder, _, names in gate.walk(os.path.join(chart, "templates")):
                 for path in (os.path.join(folder, name) for name in sorted(names) if name != "NOTES.txt"):
                     text = gate.load_text(path, _LARGEST, within=chart)
@@ -84,7 +84,7 @@ class ValueReaders:
                     for use in VALUES.finditer(source.text):
                         fields = tuple(use[1].split(".")[1:])
                         if fields and not _is_condition(source.text, use.start()):
-                            found.append((fields, Span(source, use.start(), use.end())))
+                            found.setdefault(fields[0], []).append((fields, Span(source, use.start(), use.end())))
         return self._uses[chart]
 
     def _list_takers(self, path: str) -> list[tuple[Span, str | None]]:
@@ -134,16 +134,15 @@ def _list_names(edit: Edit) -> tuple[str, ...]:
     """Return the keys that lead to the edited value. Empty if they are not known."""
     source = edit.source
     roots = own_roots(source) if isinstance(source, Source) else ()
-    found: tuple[str, ...] = ()
-    for node in (node for root in roots for node in root.walk() if node.start <= edit.start <= node.end):
-        names, around = [], node
-        while around.parent is not None:
-            if around.own_name is not None:
-                names.append(around.own_name)
-            around = around.parent
-        found = max(found, tuple(reversed(names)), key=len)
+    found: list[str] = []
+    inner = next((root for root in roots if root.start <= edit.start <= root.end), None)
+    while inner is not None:
+        entry = next((entry for entry in inner.entries if entry.value.start <= edit.start <= entry.value.end), None)
+        item = next((item for item in inner.items if item.start <= edit.start <= item.end), None)
+        found += [entry.name] if entry is not None and entry.name is not None else []
+        inner = entry.value if entry is not None else item
     inline = [number for number, name in enumerate(found) if name in _INLINE]
-    return found[inline[-1] + 1 :] if inline else found
+    return tuple(found[inline[-1] + 1 :] if inline else found)
 
 
 def _list_refusals(chart: str, names: Sequence[str], edit: Edit) -> Iterator[Span]:
