@@ -331,13 +331,8 @@ class Form(Protocol):
     def find_variables_elsewhere(self, sources: Sequence[Source], top: str) -> ValuesElsewhere | None:
         """Return a finder of values in files with which nothing is rendered. None if the form has no such files."""
 
-    def list_remote_uses(
-        self, sources: Sequence[Source], reported: Collection[tuple[str, int]]
-    ) -> Iterator[RemoteUse]:
-        """Yield the uses of remote modules or charts that may create pools.
-
-        `reported` are paths and lines of inputs that are already reported.
-        """
+    def list_remote_uses(self, sources: Sequence[Source]) -> Iterator[RemoteUse]:
+        """Yield the uses of remote modules or charts that may create pools."""
 
     def list_program_values(self, source: Source, charts: Sequence[str]) -> Iterator[tuple[str, InputText]]:
         """Yield (chart, input) for each call in a program that may install one of some charts.

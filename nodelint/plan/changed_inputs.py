@@ -7,10 +7,11 @@ from collections import Counter
 
 from nodelint.base.types import TYPE_CHECKING
 from nodelint.drift.stored_form import list_open_parts
-from nodelint.forms.input_text import INSTANCE, list_changed_inputs
+from nodelint.forms.input_text import INSTANCE, InputText, list_changed_inputs
+from nodelint.forms.lib.script_variables import list_setting_lines
 from nodelint.forms.lib.variable_inputs import VariableInputs, list_variables
 from nodelint.forms.registry import TABLE
-from nodelint.model.finding import span_of, written_place
+from nodelint.model.finding import Span, span_of, written_place
 from nodelint.model.folders import path_below
 from nodelint.model.gap import Gap
 from nodelint.model.manifest import EC2NodeClass, NodePool
@@ -23,7 +24,6 @@ from nodelint.text import UNKNOWN, Node
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
-    from nodelint.forms.input_text import InputText
     from nodelint.forms.interface import InputFinder
     from nodelint.model.manifest import Object
     from nodelint.plan import Plan
@@ -183,7 +183,10 @@ class SideInputs:
 
     def list_variables(self, obj: Object, unknown: Sequence[Node]) -> list[InputText]:
         """Return the variables of some unknown values of an object whose text another tool fills in."""
-        return list(self._variables.list_inputs(_list_names(obj, unknown))) if is_of_other_tool(obj) else []
+        if not is_of_other_tool(obj):
+            return []
+        names = _list_names(obj, unknown)
+        return [*self._variables.list_inputs(names), *_list_parameters(obj, names)]
 
     def list_value_inputs(self, node: Node) -> list[InputText]:
         """Return the inputs of one value."""
@@ -195,6 +198,16 @@ def is_of_other_tool(obj: Object) -> bool:
     from nodelint.forms.lib.chart_places import chart_of
 
     return not obj.source.path.endswith((*TABLE.endings, *TABLE.templates)) and chart_of(obj.source.path) is None
+
+
+def _list_parameters(obj: Object, names: set[str]) -> Iterator[InputText]:
+    """Yield the parameters and mappings of a CloudFormation template that an object in it takes."""
+    source = obj.source
+    if "AWSTemplateFormatVersion" not in source.text and "\nResources:" not in source.text:
+        return
+    for name, start, end in list_setting_lines(source.text, names):
+        if not obj.document.start <= start < obj.document.end or obj.document.host is not None:
+            yield InputText(name, " ".join(source.text[start:end].split()), Span(source, start, end))
 
 
 def _list_names(obj: Object, unknown: Sequence[Node]) -> set[str]:

@@ -111,7 +111,7 @@ def find_installs(source: Source, files: ControllerFiles) -> Iterator[Controller
     yield from deploy_tools.find_installs(source, files)
 
 
-def list_remote_uses(sources: Sequence[Source], reported: Collection[tuple[str, int]]) -> Iterator[RemoteUse]:
+def list_remote_uses(sources: Sequence[Source]) -> Iterator[RemoteUse]:
     """Yield the installations of remote charts whose names say that they create pools or classes."""
     for source in sources:
         if re.search(_INSTALLS, source.text):

@@ -93,7 +93,8 @@ def _find_lines(text: str, name: str) -> Iterator[tuple[str, int, int]]:
     word = re.escape(name)
     sets = (
         rf"{_assignment_of(name).pattern}|{_LOOP.format(name=word)}|\bread\b[^\n]*\b{word}\b"
-        rf"|\bname[\"']?[ \t]*[:=][ \t]*[\"']?{word}\b[^\n]*(?:\n[ \t]+(?:value|default)[\"']?:[^\n]*)?"
+        rf"|\b(?:name|ParameterKey)[\"']?[ \t]*[:=][ \t]*[\"']?{word}\b[^\n]*"
+        r"(?:\n[ \t]*[\"']?(?:value|default|ParameterValue)[\"']?[ \t]*:[^\n]*)?"
     )
     at = 0
     for found in re.finditer(sets, text):

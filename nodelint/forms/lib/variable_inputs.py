@@ -188,7 +188,7 @@ class VariableInputs:
 
 def _may_set_anywhere(source: Source) -> bool:
     """Return whether any line of a file may set a variable: it is a script, a pipeline, a playbook or a program."""
-    return may_be_script(source.path) or _is_pipeline(source.path, source.text)
+    return may_be_script(source.path) or _is_pipeline(source.path, source.text) or "ParameterKey" in source.text
 
 
 def _is_pipeline(path: str, text: str) -> bool:

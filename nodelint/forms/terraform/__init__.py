@@ -150,7 +150,7 @@ def list_applied_folders(files: UnreadInputs) -> Iterator[FolderUse]:
     return terragrunt.list_applied_folders(files)
 
 
-def list_remote_uses(sources: Sequence[Source], reported: Collection[tuple[str, int]]) -> Iterator[RemoteUse]:
+def list_remote_uses(sources: Sequence[Source]) -> Iterator[RemoteUse]:
     """Yield the calls of remote modules, and releases of remote charts, that may create pools."""
     calling = [s for s in sources if s.path.endswith((".tf", ".tofu")) and re.search(_GIVES_VALUES, s.text)]
     units = [s for s in sources if s.path.endswith(".hcl")]
@@ -160,7 +160,7 @@ def list_remote_uses(sources: Sequence[Source], reported: Collection[tuple[str, 
 
         inputs = TerraformInputs(sources)
         for source in calling:
-            yield from list_remote_modules(inputs, source, reported)
+            yield from list_remote_modules(inputs, source)
         yield from list_remote_units(inputs, units)
 
 

@@ -14,7 +14,7 @@ from nodelint.forms.terraform.remote_units import KNOWN_PUBLISHERS, find_remote_
 from nodelint.forms.terraform.terragrunt import NAME
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from nodelint.forms.terraform.hcltree import HclExpression
     from nodelint.forms.terraform.inputs import TerraformInputs
@@ -54,13 +54,8 @@ _OF_SCHEDULE = frozenset(
 _REASON = "`{}` of it changes, and no file of the module is here: what it makes is not known"
 
 
-def list_remote_modules(
-    inputs: TerraformInputs, source: Source, but: Collection[tuple[str, int]]
-) -> Iterator[RemoteUse]:
-    """Yield the remote modules and charts that may create pools, each with its inputs.
-
-    `but` are paths and lines of inputs that are already reported.
-    """
+def list_remote_modules(inputs: TerraformInputs, source: Source) -> Iterator[RemoteUse]:
+    """Yield the remote modules and charts that may create pools, each with its inputs."""
     path = os.path.abspath(source.path)
     file = inputs.modules.file(path)
     for block in file.blocks if file is not None else ():
@@ -75,8 +70,7 @@ def list_remote_modules(
         makes_pools = MAKES_POOLS.search(address if is_known else COMMENT.sub("", text)) or (
             not is_known and any(map(_OF_POOLS.fullmatch, given))
         )
-        lines = range(source.position(block.start).line, source.position(block.end).line + 1)
-        if not makes_pools or any(other == source.path and line in lines for other, line in but):
+        if not makes_pools:
             continue
         folder = os.path.dirname(path)
         label = ".".join(block.names) if is_release else f"module.{block.names[0]}"
