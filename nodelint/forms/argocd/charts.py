@@ -38,7 +38,19 @@ def install_charts(root: Node, tree: RepositoryTree) -> Iterator[InstallChart]:
             if path:
                 folder = os.path.normpath(os.path.join(tree.home, path))
                 layers = list(argo_layers(helm, folder, tree)) if helm is not None else []
-                yield InstallChart(folder, [*inputs, *layers], by=by)
+                yield InstallChart(folder, [*inputs, *layers], find_values_patch(root), by)
+
+
+_OF_SOURCES = re.compile(r"\b(?:helm|sources?|path|chart|kustomize)[\"']?[ \t]*:")
+
+
+def find_values_patch(root: Node) -> Node | None:
+    """Return the `templatePatch` of an ApplicationSet that may change sources or values. None if it has none.
+
+    The patch is rendered for each Application, and is not read.
+    """
+    patch = root.find("spec", "templatePatch") if text_of(root.get("kind")) == "ApplicationSet" else None
+    return patch if patch is not None and _OF_SOURCES.search(patch.text) is not None else None
 
 
 def name_applier(root: Node, spec: Node) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from nodelint.files.safe_read import find_top
 from nodelint.forms.argocd.application_sets import list_unread_generators
-from nodelint.forms.argocd.charts import ARGO, list_sources, list_written_sources
+from nodelint.forms.argocd.charts import ARGO, find_values_patch, list_sources, list_written_sources
 from nodelint.forms.input_text import InputText
 from nodelint.forms.lib.unread_inputs import PLACEHOLDER, UnreadInputs, in_one_line
 from nodelint.model.finding import span_of
@@ -26,9 +26,24 @@ def list_unread_values(chart: str, files: UnreadInputs) -> Iterator[InputText]:
                 yield from _list_application(root, chart, os.path.dirname(os.path.abspath(source.path)), files)
 
 
+def _list_patch(root: Node, home: str, files: UnreadInputs) -> Iterator[InputText]:
+    """Yield the patch of an ApplicationSet that may change values, and the generators that fill it."""
+    patch, generators = find_values_patch(root), root.find("spec", "generators")
+    if patch is None:
+        return
+    label = f"{read_text(root.get('kind'))} {read_text(root.find('metadata', 'name'))}"
+    yield InputText(f"{label}: templatePatch", in_one_line(patch), span_of(patch))
+    for node in generators.walk() if generators is not None else ():
+        if node.own_name == "generators" or node is generators:
+            yield InputText(f"{label}: generators", in_one_line(node), span_of(node))
+        elif node.own_name == "path" and node.kind == "scalar":
+            yield from files.list_named(home, read_text(node))
+
+
 def _list_application(root: Node, chart: str, folder: str, files: UnreadInputs) -> Iterator[InputText]:
     home = find_top(folder) or files.top
     holds_code = any(_holds_code(made) for made in list_sources(root, files.read))
+    yield from _list_patch(root, home, files)
     for entry in list_written_sources(root):
         where, helm = read_text(entry.get("path")), entry.get("helm")
         if not where and entry.get("path") is not None:
