@@ -8,6 +8,7 @@ from nodelint.base.types import TYPE_CHECKING
 from nodelint.files import safe_read
 from nodelint.files.file_kinds import may_hold_objects
 from nodelint.files.gate import gate
+from nodelint.forms.lib.variable_inputs import may_be_script
 from nodelint.forms.registry import TABLE
 from nodelint.inventory.gaps import list_gaps
 from nodelint.lint.unjudged import list_unjudged
@@ -71,7 +72,8 @@ def unread_places(
             if (source.text, line) in lines:
                 continue
             at = _span_of_line(source, line)
-            differs = other is None or other.text != source.text
+            # The commands of a script are compared with the lines on which they depend.
+            differs = other is None or (other.text != source.text and not may_be_script(place))
             # With the same text, another file may make the gap matter more on one side.
             matters = any(_extends(reason, was) for was in stated[1 - number].get((place, label), ()))
             yield uncompared(at, label or source.path, reason, differs or matters)

@@ -8,7 +8,9 @@ from typing import Any
 
 import pytest
 
+from tests.plan.test_plan import CLASS, POOL
 from tests.plan.test_plan_missing_references import CHART, Run, change, plan
+from tests.repositories import write_files
 
 HELM = "helm upgrade --install nodes"
 PROGRAMS: dict[str, tuple[str, str]] = {
@@ -113,3 +115,84 @@ def test_a_makefile_is_not_parsed_as_values(nodelint: Run, tmp_path: Path) -> No
     text = f"deploy:\n\t{HELM} ./c --set cost=@\n"
     code, shown = compare(nodelint, tmp_path, "Makefile", text.replace("@", "a"), text.replace("@", "b"))
     assert code == 1 and shown["nodePools"][0]["replaced"] == "all" and not shown["notCompared"], shown
+
+
+def test_check_names_a_command_whose_chart_is_an_argument(nodelint: Run, tmp_path: Path) -> None:
+    for text, expected in (('helm upgrade "$1" "./$1" --set "cost=$2"', 1), ("helm upgrade x acme/x --set a=$1", 0)):
+        folder = tmp_path / str(expected)
+        write_files(folder, {**CHART, "deploy.sh": f"{text}\n# installs c\n"})
+        done = nodelint("check", ".", "--fail-on-unjudged", cwd=folder)
+        assert done.returncode == expected and ("deploy.sh:1" in done.stdout) is bool(expected), done.stdout
+
+
+TEMPLATE_PATCH = """\
+apiVersion: argoproj.io/v1alpha1
+kind: ApplicationSet
+metadata: {name: nodes}
+spec:
+  goTemplate: true
+  generators: [{list: {elements: [{cluster: prod, cost: one}]}}]
+  template:
+    metadata: {name: '{{.cluster}}'}
+    spec: {source: {repoURL: https://example.com/x.git, path: c}, destination: {name: '{{.cluster}}'}}
+  templatePatch: |
+    spec: PATCH
+"""
+
+
+@pytest.mark.parametrize(
+    ("patch", "code"),
+    [
+        ("{source: {helm: {parameters: [{name: cost, value: '{{ .cost }}'}]}}}", 1),
+        ("{syncPolicy: {automated: {}}}", 0),
+    ],
+)
+def test_a_template_patch_that_changes_values_is_not_read(
+    nodelint: Run, tmp_path: Path, patch: str, code: int
+) -> None:
+    files = {**CHART, "set.yaml": TEMPLATE_PATCH.replace("PATCH", patch)}
+    done = plan(nodelint, tmp_path / "a", files, change(files, ("set.yaml", "cost: one", "cost: two")))
+    assert done.returncode == code, done.stdout
+    write_files(tmp_path / "b", files)
+    assert nodelint("check", ".", "--fail-on-unjudged", cwd=tmp_path / "b").returncode == code
+
+
+CLOUDFORMATION = """\
+AWSTemplateFormatVersion: "2010-09-09"
+Parameters:
+  Cost: {Type: String, Default: one}
+  Other: {Type: String, Default: one}
+Resources:
+  Class:
+    Type: AWSQS::Kubernetes::Resource
+    Properties:
+      Manifest: !Sub |
+"""
+REGISTRY = 'module "nodes" {\n  source = "app.terraform.io/acme/karpenter-nodes/aws"\n  nodepools = VALUE\n}\n'
+BEHIND: dict[str, tuple[dict[str, str], tuple[str, str, str], tuple[str, str, str]]] = {
+    "parameter of CloudFormation": (
+        {
+            "cfn.yaml": CLOUDFORMATION
+            + "".join(f"        {line}\n" for line in CLASS.replace("cost: web", 'cost: "${Cost}"').splitlines()),
+            "pool.yaml": POOL,
+        },
+        ("cfn.yaml", "Cost: {Type: String, Default: one", "Cost: {Type: String, Default: two"),
+        ("cfn.yaml", "Other: {Type: String, Default: one", "Other: {Type: String, Default: two"),
+    ),
+    "file for a remote module": (
+        {
+            "main.tf": REGISTRY.replace("VALUE", 'yamldecode(file("${path.module}/pools.yaml"))'),
+            "pools.yaml": "web: {taints: []}\n",
+            "other.yaml": "a: 1\n",
+        },
+        ("pools.yaml", "taints: []", "taints: [x]"),
+        ("other.yaml", "a: 1", "a: 2"),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BEHIND)
+def test_what_a_value_refers_to_is_an_input(nodelint: Run, tmp_path: Path, name: str) -> None:
+    files, edit, other = BEHIND[name]
+    assert plan(nodelint, tmp_path / "a", files, change(files, edit)).returncode == 1
+    assert plan(nodelint, tmp_path / "b", files, change(files, other)).returncode == 0

@@ -32,7 +32,7 @@ IN_MODULES = {
     "list_read_with": "named_files",
     "find_kindless_templates": "kindless_templates",
     "find_including_templates": "including_templates",
-    "install_known_charts": "command_releases",
+    "install_known_charts": "command_installs",
     "is_required": "unread_inputs",
     "find_lost_inputs": "unread_inputs",
     "find_fault": "unread_inputs",

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 from nodelint.files.gate import gate
 from nodelint.files.safe_read import find_top
 from nodelint.forms.helm.commands import HelmCommand
 from nodelint.forms.lib.chart_commands import is_trial, join_lines
-from nodelint.forms.lib.chart_values import MOST_RELEASES, RepositoryTree
+from nodelint.forms.lib.chart_values import RepositoryTree
 from nodelint.forms.lib.script_variables import expand_path
 from nodelint.forms.lib.variable_inputs import walk_scripts
 from nodelint.forms.registry import TABLE
@@ -26,27 +26,6 @@ _FOLDER = re.compile(
 )
 _VARIABLE_BEFORE = re.compile(r"\A(?:\$\{\{[^{}]*\}\}|\$[({][^(){}]*[)}]|\$\w+)/")
 _LARGEST = 1 << 20
-
-
-def install_known_charts(charts: Mapping[str, Source], sources: Sequence[Source]) -> Iterator[InstallChart]:
-    """Yield the values that `helm` commands pass to charts of the repository.
-
-    `charts` are the default values of charts by absolute path.
-    """
-    by_top: dict[str, list[str]] = {}
-    for path in charts:
-        folder = os.path.dirname(path)
-        top = find_scripts_top(folder)
-        by_top.setdefault(top, []).append(folder)
-    by_path = {os.path.abspath(source.path): source for source in sources}
-    for top, folders in by_top.items():
-        counts = dict.fromkeys(folders, 0)
-        for source in list_scripts(top):
-            if "upgrade" in source.text or "install" in source.text or "template" in source.text:
-                for release in read_script(source, folders, RepositoryTree(top, by_path, False, [])):
-                    counts[release.folder] += 1
-                    if counts[release.folder] <= MOST_RELEASES:
-                        yield release
 
 
 def find_scripts_top(folder: str) -> str:
