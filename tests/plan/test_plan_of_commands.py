@@ -86,8 +86,8 @@ def test_the_chart_of_a_command_is_found_by_its_variables(nodelint: Run, tmp_pat
 def test_another_line_of_the_program_is_no_input(nodelint: Run, tmp_path: Path, name: str) -> None:
     path, text = {**PROGRAMS, **READ}[name]
     other = OTHER_LINES.get(path, "# a note @\n")
-    kept = text.replace("@", "team-a")
-    code, shown = compare(nodelint, tmp_path, path, kept + other.replace("@", "1"), kept + other.replace("@", "2"))
+    unchanged = text.replace("@", "team-a")
+    code, shown = compare(nodelint, tmp_path, path, unchanged + other.replace("@", "1"), unchanged + other.replace("@", "2"))
     assert code == 0, shown
 
 

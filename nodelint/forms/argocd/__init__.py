@@ -23,7 +23,7 @@ IN_MODULES = {
     "find_installs": "controller",
     "list_unread_values": "unread_values",
     "list_missing": "missing_sources",
-    "make_value_readers": "value_readers.ValueReaders",
+    "make_value_readers": "value_readers.ParameterReaders",
 }
 """Functions of the form (see `Form`) in modules of this package, which a run loads only if it needs them."""
 

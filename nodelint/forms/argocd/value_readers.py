@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from nodelint.model.finding import Edit
 
 
-class ValueReaders:
+class ParameterReaders:
     """Finds these fields for a parameter that is written in the ApplicationSet itself."""
 
     def __init__(self, _: JudgedPlaces, sources: Sequence[Source]) -> None:

@@ -44,7 +44,7 @@ IN_MODULES = {
     "list_applied_folders": "subchart_releases.list_used_charts",
     "list_program_values": "program_releases",
     "list_program_charts": "program_releases.list_remote_charts",
-    "make_value_readers": "value_readers.ValueReaders",
+    "make_value_readers": "value_readers.ChartValueReaders",
 }
 """Functions of the form (see `Form`) in modules of this package, which a run loads only if it needs them."""
 

@@ -33,7 +33,7 @@ _CONDITION = re.compile(r"\{\{-?\s*(?:else\s+)?(?:if|with|range)\s+(?:not\s+)?\$
 _TOP_KEY = re.compile(r"(?m)^[\"']?([\w-]+)[\"']?[ \t]*:")
 
 
-class ValueReaders:
+class ChartValueReaders:
     """Finds the code in templates of judged charts that reads a value for something else than a judged object.
 
     It also finds a schema that refuses the new value, and places that pass the values file to another chart.

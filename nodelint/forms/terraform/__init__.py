@@ -51,7 +51,7 @@ IN_MODULES = {
     "list_missing": "missing_sources",
     "list_missing_below": "missing_sources",
     "list_roots": "addresses",
-    "make_value_readers": "value_readers.ValueReaders",
+    "make_value_readers": "value_readers.BlockReaders",
 }
 """Functions of the form (see `Form`) in modules of this package, which a run loads only if it needs them."""
 

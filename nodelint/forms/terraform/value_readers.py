@@ -31,7 +31,7 @@ _MANIFESTS = re.compile(r"kubectl_manifest|kubernetes_manifest\w*|kubectl_path_d
 _JUDGED = re.compile(r"\b(?:NodePool|EC2NodeClass|NodeClass|NodeOverlay)\b")
 
 
-class ValueReaders:
+class BlockReaders:
     """Finds the places that read a value and do not lead to a judged object."""
 
     def __init__(self, judged: JudgedPlaces, sources: Sequence[Source]) -> None:
