@@ -1,4 +1,4 @@
-"""Write a new rule: one that works and keeps the laws, to be changed into the one that is meant.
+"""Write a rule that works and passes all laws, as the start of a new rule.
 
 python tools/new_rule.py spot-without-fallback
 """

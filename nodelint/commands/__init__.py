@@ -372,9 +372,8 @@ def say_switched_off(objects: Sequence[Object], done: str) -> list[Object]:
 
 
 def unread(found: Discovery, what: str) -> list[tuple[str, str]]:
-    """Return the places of syntax errors in documents about Karpenter, each with a sentence.
-
-    `what` begins the sentence: `not asked for`.
+    """Return the places of syntax errors in documents about Karpenter, each with a sentence that begins
+    with `what`.
     """
     places = []
     for source in found.sources:

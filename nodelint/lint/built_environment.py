@@ -137,8 +137,8 @@ class Environment:
     def judge(self, made: BuiltOutcome, known: KnownFindings, earlier: Sequence[Environment] = ()) -> None:
         """Add the findings of this environment to `made`, without those in `known`.
 
-        `earlier` are the environments that were judged before: what the given values cause is in none of the default
-        values.
+        `earlier` are the environments that were judged before. A finding is only reported as caused by the given
+        values if the default values do not have it.
         """
         most = max(len(built.texts) for built in self._built)
         rounds = [self._judge_reading(number, made) for number in range(most)]
@@ -169,7 +169,7 @@ class Environment:
             made.reported.append(result)
 
     def _is_about_given(self, rule: Rule) -> bool:
-        """Return whether a rule about names applies to the given values alone: these are not there to be replaced."""
+        """Return whether a rule about names applies only to the given values, because nobody replaces these."""
         return bool(self._by_default and self._built[0].given) and not (self._settled or is_about_defaults(rule))
 
     def finds(self, result: Result) -> bool | None:

@@ -44,7 +44,7 @@ _NO_STATUS = (
 
 
 def is_objects(head: str) -> bool:
-    """Return whether a text begins as YAML or JSON of Kubernetes objects."""
+    """Return whether the beginning of a text looks like Kubernetes objects in YAML or JSON."""
     return bool(_OBJECT.match(head) or _DOCUMENT.match(head))
 
 

@@ -216,7 +216,7 @@ class Reader:
         return [], False
 
     def _let_go(self) -> None:
-        """Count the kept lines as unread."""
+        """Count the kept lines of an incomplete entry as unread."""
         self.unread += len(self._held)
         self._held = []
 

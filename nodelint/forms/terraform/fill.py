@@ -79,7 +79,9 @@ class FillWriter:
         self.add(self.source.text[start:end], start)
 
     def value(self, piece: TemplatePiece, pieces: Sequence[tuple[str, Node | None]], whole: bool) -> None:
-        """Add the output of template code: `pieces` of text, each with the value from which it comes."""
+        """Add the output of template code: `pieces` of text, each with the value from which it comes. `whole`: all
+        of it is known.
+        """
         code = self.code_at(piece.start, piece.end)
         own = self.source.path.endswith(ENDS)
         for text, node in pieces:
