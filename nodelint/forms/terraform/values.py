@@ -15,6 +15,7 @@ from nodelint.files.gate import gate
 from nodelint.forms.lib.file_patterns import match_files
 from nodelint.forms.lib.made_nodes import scalar, sequence
 from nodelint.forms.terraform.constraints import assumed, converted, without_gaps
+from nodelint.forms.terraform.declared_values import DeclaredValues, read_declared_values
 from nodelint.forms.terraform.evaluate import EvaluationBudget, ExpressionEvaluator, NameScope
 from nodelint.forms.terraform.file_blocks import TerraformBlock, TerraformFile
 from nodelint.forms.terraform.files import may_name
@@ -75,8 +76,6 @@ class TerraformModule:
         """The arguments of each `templatefile` call by the path of the file, while these are collected."""
         self._values: dict[tuple[str, str], Node | None] = {}
         self._children: dict[str, TerraformModule | None] = {}
-        self._read: dict[tuple[str, str], tuple[TerraformFile, HclExpression]] | None = None
-        self._types: dict[str, tuple[TerraformFile, HclExpression]] = {}
 
     def evaluator(self, source: Source, names: Mapping[str, Node] | None = None) -> Evaluator:
         """Return an evaluator for expressions of a file of the module."""
@@ -137,44 +136,21 @@ class TerraformModule:
             return None
         return Node(files[0].source, 0, 0, "scalar", "plain", folder)
 
-    @property
-    def declared(self) -> Iterator[tuple[str, str]]:
-        """Yield the locals and variables of the module, each as the prefix (`local` or `var`) and the name."""
-        yield from self._declared()
-        yield from (("var", block.names[0]) for block in self._variable_blocks())
-
     def find_missing_variables(self) -> Iterator[str]:
         """Yield the variables that have no default, and no value in the files that Terraform reads by itself."""
-        known = self._declared()
-        given = self.modules.variable_files(self.folder)
-        names = (block.names[0] for block in self._variable_blocks())
-        return (name for name in names if ("var", name) not in known and name not in given)
+        declared, given = self._declared, self.modules.variable_files(self.folder)
+        return (name for name in declared.variables if name not in declared.defaults and name not in given)
 
-    def _variable_blocks(self) -> Iterator[TerraformBlock]:
-        blocks = (block for file in self.modules.files(self.folder) for block in file.blocks)
-        return (block for block in blocks if block.kind == "variable" and block.names)
-
-    def _declared(self) -> dict[tuple[str, str], tuple[TerraformFile, HclExpression]]:
-        if self._read is None:
-            self._read = {}
-            for file in self.modules.files(self.folder):
-                for block in file.blocks:
-                    if block.kind == "locals":
-                        self._read.update({("local", n): (file, e) for n, e in file.attributes(block).items()})
-                    elif block.kind == "variable" and block.names:
-                        found = file.attributes(block)
-                        if "default" in found:
-                            self._read["var", block.names[0]] = file, found["default"]
-                        if "type" in found:
-                            self._types[block.names[0]] = file, found["type"]
-        return self._read
+    @property
+    def _declared(self) -> DeclaredValues:
+        return self.modules.declared(self.folder)
 
     def _local(self, name: str) -> Node | None:
-        found = self._declared().get(("local", name))
+        found = self._declared.locals.get(name)
         return None if found is None else self.evaluator(found[0].source).value(found[1])
 
     def _variable(self, name: str) -> Node | None:
-        declared = self._declared().get(("var", name))
+        declared = self._declared.defaults.get(name)
         value = self._given_value(name)
         if value is None:
             if declared is None:
@@ -189,10 +165,8 @@ class TerraformModule:
 
     def _typed(self, name: str, value: Node) -> Node:
         """Return a value converted to the type of a variable."""
-        if name not in self._types:
-            return value
-        file, kind = self._types[name]
-        return converted(value, kind, self.evaluator(file.source))
+        found = self._declared.types.get(name)
+        return value if found is None else converted(value, found[1], self.evaluator(found[0].source))
 
     def _given_value(self, name: str) -> Node | None:
         """Return the value that the caller passes for a variable, None if it passes none.
@@ -207,10 +181,10 @@ class TerraformModule:
 
     def _assumed(self, name: str) -> Node | None:
         """Return the value that a variable's type implies if nothing sets it. None if there is none."""
-        if name not in self._types or self.modules.settled:
+        found = self._declared.types.get(name)
+        if found is None or self.modules.settled:
             return None
-        file, kind = self._types[name]
-        value = assumed(kind, self.evaluator(file.source))
+        value = assumed(found[1], self.evaluator(found[0].source))
         return None if value is None else without_gaps(value)
 
     def call(self, evaluator: ExpressionEvaluator, name: str, args: list[Node], at: Node) -> Node:
@@ -274,6 +248,7 @@ class Modules(ModuleFiles):
         self.settled = settled
         self._variants: dict[tuple[str, int], list[TerraformModule]] = {}
         self._given: dict[str, dict[str, Node]] = {}
+        self._declared: dict[str, DeclaredValues] = {}
         self._unit_folders: dict[str, dict[str, list[str]]] = {}
         self.budget = EvaluationBudget()
 
@@ -309,7 +284,7 @@ class Modules(ModuleFiles):
                 for c in calls
             ]
         found = [TerraformModule(self, folder, None, folder, "")]
-        declared = {name for word, name in found[0].declared if word == "var"}
+        declared = {*self.declared(folder).variables}
         for source in environment_files(folder, self.source):
             given = self.variables_of(source)
             shared = declared & given.keys()
@@ -322,6 +297,12 @@ class Modules(ModuleFiles):
         found[0].needs_values = len(found) > 1 and any(found[0].find_missing_variables())
         named = [module for module in found if module.own is not None and module.own.is_named]
         return named or found
+
+    def declared(self, folder: str) -> DeclaredValues:
+        """Return the locals and variables of the module in a folder."""
+        if folder not in self._declared:
+            self._declared[folder] = read_declared_values(self.files(folder))
+        return self._declared[folder]
 
     def find_terragrunt_calls(self, folder: str) -> Sequence[TerragruntCall]:
         """Return the calls of a module by Terragrunt in the repository around it."""
