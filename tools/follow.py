@@ -72,8 +72,8 @@ class Target(NamedTuple):
 
 
 class Follower:
-    """A run. `written`, `by_hand` and `same` list the facts that were written, that a person must change, and that
-    are equal.
+    """A run. `written` and `by_hand` describe the facts that were written and those that a person must change;
+    `same` is the number of facts that are unchanged.
     """
 
     def __init__(self, provider: Repository, core: Repository, old: str, to: str, project: Path) -> None:

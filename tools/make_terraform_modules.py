@@ -62,7 +62,7 @@ def list_tags(repository: Path, major: int) -> list[tuple[int, ...]]:
 
 
 def read_module(repository: Path, name: str, folder: str, tags: list[tuple[int, ...]]) -> dict[str, object]:
-    """Return the row of a module."""
+    """Return the row of a module for the data file: its versions, and the versions of each argument and output."""
     path = f"{folder}/" if folder else ""
     has = [version for version in tags if read(repository, version, f"{path}variables.tf")]
     row: dict[str, object] = {"module": name, "first": show(has[0]), "newest": show(tags[-1])}

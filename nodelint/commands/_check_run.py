@@ -432,7 +432,7 @@ def _end(run: _Run, report: Report) -> NoReturn:
 
 
 def _has_broken_own_rule(report: Report) -> bool:
-    """Return whether a rule of the user raised an error: what it would have found is not known."""
+    """Return whether a rule of the user raised an error, so that its findings are not known."""
     from nodelint.lint.rule_gaps import OWN_BROKE_DOWN
 
     return any(skip.reason == OWN_BROKE_DOWN for skip in report.skipped)

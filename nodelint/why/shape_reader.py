@@ -22,7 +22,7 @@ _ASKED = ("nodeSelector", "tolerations", "resourceClaims", "hostNetwork", "runti
 
 
 def _read_demands(pod: ClusterPod) -> Plain:
-    """Return the part of a pod's spec that restricts its node, without resources and other pods."""
+    """Return the fields of a pod's spec that restrict its node, except resources and constraints about other pods."""
     spec = pod.spec
     demands = {key: spec[key] for key in _ASKED if spec.get(key) is not None}
     affinity = mapping(spec.get("affinity"))

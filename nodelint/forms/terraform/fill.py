@@ -191,7 +191,9 @@ class FileFiller:
         return is_read and self.holds_manifests(expression)
 
     def holds_manifests(self, expression: HclExpression) -> bool:
-        """Return whether an expression reads manifests of a file, which are judged there."""
+        """Return whether an expression that reads a file may read manifests. These are judged in that file. False
+        for user data.
+        """
         before = self.text[max(0, expression.start - 80) : expression.start].rstrip()
         name = re.search(r"(?<![\w-])([\w-]++)\"?\s*+[=:]$", before)
         return name is None or name[1] not in ("userData", "user_data")
