@@ -344,7 +344,7 @@ class Follower:
         limits = make_network_limits.make(checkout, self.target.revision, names)
         self._write(self.data / "network_limits.json", limits, "network limits before a release")
 
-    # -- what is left to a person
+    # -- manual work
 
     def read_by_a_person(self) -> Iterator[str]:
         pairs = (

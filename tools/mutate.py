@@ -317,7 +317,7 @@ def main() -> None:
             copy = Path(folder) / str(number)
             skipped = shutil.ignore_patterns(".git", ".venv", "node_modules", "site", ".*_cache", "__pycache__")
             shutil.copytree(ROOT, copy, ignore=skipped, symlinks=True)
-            (copy / ".git").mkdir()  # else what is around the copy counts as one repository with it
+            (copy / ".git").mkdir()  # else the copy belongs to the repository around it
             copies.put(copy)
 
         def tried(mutant: Mutant) -> bool:

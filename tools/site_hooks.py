@@ -78,7 +78,7 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
         text, path, anchor = match.groups()
         target = Path(os.path.normpath(here / path))
         if target.is_relative_to(DOCS) or not target.exists():
-            return match[0]  # a page, or a dead link that mkdocs tells of
+            return match[0]  # a page, or a dead link that mkdocs reports
         if project.HOME is None:
             return text
         kind = "tree" if target.is_dir() else "blob"

@@ -129,7 +129,7 @@ class ending:
         file_contents.end()
         if isinstance(error, KeyboardInterrupt):
             stop("interrupted", code=INTERRUPTED)
-        if isinstance(error, BudgetSpent):  # nothing can be said of the rest
+        if isinstance(error, BudgetSpent):  # the rest of the run has no answer
             stop(f"not everything was judged: {error}", code=FOUND)
         if isinstance(error, BrokenPipeError):
             # What is still to be flushed goes nowhere.

@@ -228,7 +228,7 @@ class Environment:
             results = [result for result in results if "class-reference" not in result.rule.tags]
         found: dict[object, Result] = {}
         unfixed: list[_Unfixed] = []
-        fixing = number == 0 and self._setup.only is None  # of a trial only what is found counts
+        fixing = number == 0 and self._setup.only is None  # only the findings of a trial count
         for result in results:
             built = built_of.get(id(result.span.source))
             led = self._place(result) if built is None else self._lead(result, built, fixing)
@@ -268,7 +268,7 @@ class Environment:
         if at is None:
             return None
         also = [*steps, *own] if built.by_default else [*own, *steps]
-        # A patch may stand in the file of the overlay itself.
+        # A patch may be written in the file of the overlay itself.
         files = [step for step in steps if os.path.basename(span_of(step.at).source.path) not in TABLE.names]
         shown = also if built.given else [*own, *files]
         also += list_given_parts(result, [at, *(place.at for place in shown)], built)
@@ -302,7 +302,7 @@ class Environment:
                 withheld = withheld or edits
             else:
                 suggestions.append(suggestion._replace(edits=edits.edits))
-        # Where an edit is offered, no other is withheld; what the rule has said itself stays.
+        # If an edit is offered, no reason is given for the others, except one of the rule itself.
         withheld = led.withheld if led.edits or suggestions else withheld or led.withheld
         return led._replace(suggestions=tuple(suggestions), withheld=withheld)
 

@@ -273,7 +273,7 @@ def _yaml(text: str) -> list[Any]:
 
     try:
         hold(text)
-        return list(yaml.load_all(text, yaml.CBaseLoader))  # every scalar as its text: a time, too
+        return list(yaml.load_all(text, yaml.CBaseLoader))  # every scalar as its text, also a time
     except (yaml.YAMLError, ValueError) as error:
         mark = getattr(error, "problem_mark", None)
         where = f" at line {mark.line + 1}, column {mark.column + 1}" if mark else ""

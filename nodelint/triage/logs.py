@@ -337,7 +337,7 @@ class Reader:
 def _is_piece(line: bytes) -> bool:
     """Return whether an unreadable line looks like a piece of a line: the beginning or end of JSON, or columns."""
     if _INDENTED.match(line):
-        return False  # what an export has beside its lines
+        return False  # fields of an export other than its lines
     return b'":' in line or b"\t" in line or line.rstrip().endswith(b"}")
 
 

@@ -31,7 +31,7 @@ def list_plain_texts(
         modules.budget = EvaluationBudget()
         try:
             variants = modules.variants(folder)
-        except BudgetSpent:  # said where its texts are filled in
+        except BudgetSpent:  # reported when its texts are rendered
             continue
         for path in _list_own(folder, modules, left) if len(variants) > 1 else ():
             source = left[path]

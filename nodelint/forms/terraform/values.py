@@ -289,7 +289,7 @@ class Modules(ModuleFiles):
             given = self.variables_of(source)
             shared = declared & given.keys()
             # Terraform only warns of variables that the module lacks. In an unnamed file elsewhere, half of the
-            # variables must be the module's. A file that gives none of them yet is an environment, too.
+            # variables must be the module's. A file that gives none of them yet is an environment as well.
             is_beside = os.path.dirname(os.path.abspath(source.path)) == os.path.abspath(folder)
             if is_beside or 2 * len(shared) >= len(given):
                 label = os.path.relpath(os.path.abspath(source.path), folder).replace(os.sep, "/")
