@@ -90,9 +90,7 @@ def flat(schema: dict[str, Any]) -> Flat:
     while pending:
         path, raw = pending.pop()
         found[path] = {keyword: raw[keyword] for keyword in KEYWORDS if keyword in raw}
-        if (
-            found[path].get("x-kubernetes-list-type") == "atomic"
-        ):  # about merging, not about valid values
+        if found[path].get("x-kubernetes-list-type") == "atomic":  # about merging, not about valid values
             del found[path]["x-kubernetes-list-type"]
         found[path]["rules"] = [rule["rule"] for rule in raw.get("x-kubernetes-validations") or []]
         pending += [(f"{path}.{name}", child) for name, child in (raw.get("properties") or {}).items()]
