@@ -12,20 +12,16 @@ from itertools import islice
 
 from nodelint.files import safe_read
 from nodelint.files.gate import gate
-from nodelint.forms.lib.file_patterns import match_files
-from nodelint.forms.lib.made_nodes import scalar, sequence
 from nodelint.forms.terraform.constraints import assumed, converted, without_gaps
 from nodelint.forms.terraform.declared_values import DeclaredValues, read_declared_values
-from nodelint.forms.terraform.evaluate import EvaluationBudget, ExpressionEvaluator, NameScope
+from nodelint.forms.terraform.evaluate import EvaluationBudget, NameScope
 from nodelint.forms.terraform.file_blocks import TerraformBlock, TerraformFile
+from nodelint.forms.terraform.file_functions import FileFunctions
 from nodelint.forms.terraform.files import may_name
 from nodelint.forms.terraform.fill import explain_no_instance, instances
-from nodelint.forms.terraform.functions.table import call_function
-from nodelint.forms.terraform.hclexpr import read_file_template
-from nodelint.forms.terraform.hcltree import BadExpression, HclExpression
-from nodelint.forms.terraform.missing_files import decode_yaml, note_missing_file
+from nodelint.forms.terraform.hcltree import HclExpression
 from nodelint.forms.terraform.modules import KeptUnits, ModuleFiles
-from nodelint.forms.terraform.nodes import TextNode, empty_default, is_empty, unknown
+from nodelint.forms.terraform.nodes import empty_default, is_empty, unknown
 from nodelint.forms.terraform.resources import MANIFESTS, manifest_resource
 from nodelint.forms.terraform.template import Evaluator
 from nodelint.forms.terraform.template_arguments import list_template_arguments
@@ -72,14 +68,13 @@ class TerraformModule:
         self.label = label
         self.budget = modules.budget
         self.given = given
-        self.renders: list[tuple[str, Node]] | None = None
-        """The arguments of each `templatefile` call by the path of the file, while these are collected."""
+        self.functions = FileFunctions(modules, folder, root)
         self._values: dict[tuple[str, str], Node | None] = {}
         self._children: dict[str, TerraformModule | None] = {}
 
     def evaluator(self, source: Source, names: Mapping[str, Node] | None = None) -> Evaluator:
         """Return an evaluator for expressions of a file of the module."""
-        return Evaluator(NameScope(source, names or {}, self.lookup, self.call, self.root), self.budget)
+        return Evaluator(NameScope(source, names or {}, self.lookup, self.functions.call, self.root), self.budget)
 
     def lookup(self, word: str, name: str) -> Node | None:
         """Return the value of `var.x`, `local.x`, `path.x`, and of `module.x.y` as `x.y`. None if it is unknown."""
@@ -186,54 +181,6 @@ class TerraformModule:
             return None
         value = assumed(found[1], self.evaluator(found[0].source))
         return None if value is None else without_gaps(value)
-
-    def call(self, evaluator: ExpressionEvaluator, name: str, args: list[Node], at: Node) -> Node:
-        """Return the result of a function. Raise `EvaluationFailure` and `BudgetSpent`."""
-        if name == "fileset":
-            return self._file_set(args, at)
-        if name == "yamldecode":
-            return decode_yaml(args, at)
-        if name not in ("file", "templatefile"):
-            return call_function(name, args, at)
-        path = args[0].value if args else None
-        if not isinstance(path, str):
-            return unknown(at)
-        whole_path = os.path.normpath(os.path.join(self.folder, path))
-        source = self.modules.source(whole_path)
-        if source is None:
-            note_missing_file(name, whole_path, path, at)
-        if name == "file" or len(args) < 2:
-            if source is None:
-                return unknown(at)
-            return Node(source, 0, len(source.text), "scalar", "plain", source.text)
-        if self.renders is not None:
-            self.renders.append((os.path.normpath(os.path.join(self.folder, path)), args[1]))
-            return unknown(at)
-        names = {entry.name: entry.value for entry in args[1].entries if entry.name is not None}
-        if source is None or self.budget.depth > 60:
-            return unknown(at)
-        try:
-            pieces = read_file_template(source.text)
-        except BadExpression:
-            return unknown(at)
-        whole = HclExpression("template", 0, len(source.text), ("heredoc", pieces))
-        found = self.template(source, names).strict(whole)
-        return found if isinstance(found, TextNode) else unknown(at)
-
-    def _file_set(self, args: list[Node], at: Node) -> Node:
-        folder, pattern = (arg.value for arg in args) if len(args) == 2 else (None, None)
-        if not isinstance(folder, str) or not isinstance(pattern, str):
-            return unknown(at)
-        steps = pattern.split("/")
-        led = "/".join(steps[: len(steps) - steps[::-1].index("..")]) if ".." in steps else ""
-        if gate.notes_refusal(os.path.join(self.folder, folder, led), f"{folder}/{led}", at.source, at.start) or led:
-            return unknown(at)
-        found = match_files(os.path.join(self.folder, folder), pattern, self.budget)
-        return unknown(at) if found is None else sequence(at, [scalar(at, path) for path in found], "set")
-
-    def template(self, source: Source, names: Mapping[str, Node]) -> Evaluator:
-        """Return an evaluator for a template that the module renders. It knows only the names that are passed."""
-        return Evaluator(NameScope(source, names, lambda word, name: None, self.call, self.root), self.budget)
 
 
 class Modules(ModuleFiles):
@@ -398,16 +345,17 @@ class Modules(ModuleFiles):
             assert file is not None
             for module in self.variants(os.path.dirname(near)):
                 module.budget = self.budget
-                module.renders = []
+                functions = module.functions
+                functions.renders = []
                 given = [*list_template_arguments(file, module.evaluator(file.source), module.folder, whole)]
-                given += [values for rendered, values in module.renders if rendered == whole]
-                module.renders = None
+                given += [values for rendered, values in functions.renders if rendered == whole]
+                functions.renders = None
                 for values in given:
                     names = {entry.name: entry.value for entry in values.entries if entry.name is not None}
                     if len(found) >= _MOST_CALLS:
                         note_limit(path, _MOST_CALLS, "calls of this template")
                         return found
-                    found.append((module.template(source, names), module))
+                    found.append((functions.template(source, names, self.budget), module))
         return found
 
 
