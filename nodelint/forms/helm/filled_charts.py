@@ -111,7 +111,7 @@ def _fill_releases(
         values, templates = charts[release.path]
         is_complete = _is_complete(release)
         filled = list(_fill_all(templates, values, {}, files, release.root, each_release, is_complete))
-        if not filled and release.unread is not None:  # a release with unknown values must stay
+        if not filled and release.unread is not None:  # what is not known must not take the release away
             filled = list(_fill_all(templates, values, {}, files, None, True))
         for variants in filled:
             made = make_built(variants, values, release.given)
