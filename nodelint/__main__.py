@@ -148,7 +148,7 @@ def _end(code: int) -> None:
             if stream is not None:
                 stream.flush()
         except OSError as error:
-            if code != UNUSABLE:  # else it has been said
+            if code != UNUSABLE:  # else the reason is printed already
                 _say(_describe(error))
             code = code or UNUSABLE
     os._exit(code)

@@ -90,7 +90,7 @@ def check(pool: NodePool, context: Context) -> Findings:
     windows = [item for item in node.items if item is not at and item.get("schedule") is not None]
     closed = [item for item in windows if _reasons(item) <= _reasons(at)]
     waiting = [item for item in windows if item not in closed and "Drifted" in _reasons(item)]
-    # Who writes down that drift waits has decided so; who opens a window for it beside that waits in vain.
+    # A budget that names `Drifted` blocks drift on purpose, unless another one opens a window for drift.
     meant = reasons is not None and not any("Drifted" in _reasons(item) and not _is_zero(item) for item in windows)
     yield Finding(
         at=written,

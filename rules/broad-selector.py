@@ -379,7 +379,7 @@ def _is_common(key: str) -> bool:
 
 def _check_pattern(node_class: EC2NodeClass, context: Context) -> Findings:
     for what, term in _list_terms(node_class):
-        # `${CLUSTER}-private-*` is a pattern whatever the placeholder stands for.
+        # `${CLUSTER}-private-*` is a pattern for any value of the placeholder.
         patterns = [tag for tag in term.tags if _is_open_pattern(tag.node.unquoted)]
         if patterns and len(patterns) == len(term.tags):
             key, value = patterns[0].key_node.unquoted, messages.short(patterns[0].node.unquoted, 30)

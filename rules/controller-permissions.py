@@ -326,7 +326,7 @@ def _check_policy(
 ) -> Findings:
     """Yield the missing permissions of a controller policy.
 
-    `at` is the reference; None if the text is in the file itself.
+    `at` is the node that refers to the policy's file; None if the text of the policy is in the file itself.
     """
     launching = [statement for statement in written if statement.grants("ec2:CreateFleet")]
     if not launching or any("*" in (statement.actions or ()) for statement in launching):

@@ -182,7 +182,9 @@ def check(source: Source, context: Context) -> Findings:
 
 
 def _check_profile(profile: Node, context: Context) -> Findings:
-    """Yield a finding for an instance profile whose role is not for nodes, or that is the name of a role."""
+    """Yield a finding for an instance profile with a role that is not for nodes, and for an `instanceProfile` that
+    is the name of a role.
+    """
     blocks = context.run_files.terraform
     made = node_roles.find_made_role(profile, blocks)
     if node_roles.find_profile(profile, blocks) is not None:

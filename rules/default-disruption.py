@@ -217,7 +217,7 @@ def _place_of_many(pool: NodePool) -> Node | None:
         return None
     block = spec.get("disruption")
     if block is None and pool.find_field("spec", "disruption") is not None:
-        return None  # it stands where the API server refuses it
+        return None  # the API server refuses it at this place
     if not pool.shows_all(spec if block is None or block.kind != "mapping" else block):
         return None
     return pool.name_node if block is None else fixes.key_of(block)

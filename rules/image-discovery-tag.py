@@ -68,7 +68,7 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
         for tag in term.tags
     }
     for term in node_class.ami_terms:
-        # `Name` and the like may well be on images too; a tag for discovery is put on what it was made for.
+        # Images may have tags such as `Name`; a discovery tag is only on the resources for which it was made.
         tags = [tag for tag in term.tags if len(term.tags) == 1 or "discovery" in str(tag.key)]
         tag = next((tag for tag in tags if _tag_text(tag) in elsewhere), None)
         special = next((tag for tag in term.tags if str(tag.key).startswith(_SPECIAL)), None)

@@ -184,7 +184,7 @@ def _check_memory(pool: NodePool, context: Context, apart: int) -> Findings:
         return
     yield Finding(
         at=cpu.at.key_node,
-        # Other rules say that a pool which chooses no types allows too much.
+        # Other rules report a pool that does not restrict its types.
         on_request=not any(item.key in CHOOSING for item in pool_requirements.requirements_of(pool)),
         message=f"no limit on memory: the cpu limit `{cpu.at.node.value}` allows {least:,}Gi on `{lean}`, but "
         f"{most:,}Gi on `{rich}`",

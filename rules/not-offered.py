@@ -107,7 +107,7 @@ def check(pool: NodePool, context: Context) -> Findings:
         yield Skip(lines[0].node, missing.reason, missing.transient, missing.kind)
     left = selectors.zones_left(pool, subnets or ())
     narrowed = len(left) < len({subnet.zone for subnet in subnets or ()})
-    # Without a zone that is known, all of the region count: what is not offered there is offered nowhere.
+    # If no zone is known, all zones of the region count: a type that none of them offers is offered nowhere.
     here = {name for name, offer in offers.items() if not left or not left.keys().isdisjoint(offer.zones)}
     place = Place(
         context.catalog.types_of(here),

@@ -162,7 +162,7 @@ def _find_lookup(term: manifest.SelectorTerm, context: Context) -> tuple[str, st
     values = {given.value.value for given in blocks.argument_values(block, "name")}
     if len(values) == 1 and UNKNOWN not in values:
         return _make_lookup(str(values.pop()), False, block.at)
-    written = terraform_trace.find_arguments(block.text, "name")[:1]  # what is known of the path is enough
+    written = terraform_trace.find_arguments(block.text, "name")[:1]  # the known part of the path is enough
     return _make_lookup(blocks.fill(written[0], block.source.path).strip('"'), False, block.at) if written else None
 
 

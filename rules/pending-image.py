@@ -186,7 +186,7 @@ def _passed_over(
 def _taken(
     term: images.TermImages, taken: list[snapshot.MachineImage], others: list[images.TermImages], context: Context
 ) -> Finding:
-    # What another term finds too is not kept out by pinning this one.
+    # Pinning this term does not exclude an image that another term finds as well.
     good = fixes.pinnable(term, context.karpenter, context.facts.now)
     first, release = taken[0], releases.fixed_for(DEFECT, context.karpenter)
     state = _say_state(first)

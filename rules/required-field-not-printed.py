@@ -122,7 +122,7 @@ def _check_condition(obj: Object, context: Context) -> Findings:
                 also=[Also(Span(source, *region.head), "this is the condition")],
                 note="without the field the API server refuses the object",
                 help=f"print `{name}` always, with a `default` or with `required`",
-                # For a list or a mapping a chart has no default: who installs it hears what is missing in any case.
+                # A chart has no default for a list or a mapping: the API server names the missing field anyway.
                 strict=field is not None and (field.items is not None or bool(field.required)),
             )
 

@@ -93,7 +93,7 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
     if any(item.get("rootVolume") is not None for item in mappings.items):
         yield from _marked_as_root(node_class, mappings, found)
         return
-    # A placeholder beside an alias can only be the family of that, or `Custom`, with the same images.
+    # With an alias, a placeholder can only be the family of the alias, or `Custom` with the same images.
     family = found.ami_family or (found.boots if found.alias is not None else None)
     devices = images.devices_of(family)
     if family is None or devices is None or not _is_own(found):

@@ -142,7 +142,7 @@ def _ways(obj: Object, problem: apiserver.SchemaProblem, context: Context) -> li
         return remedies.list_suggestions(_as_requirements(parent, problem.node))
     there = obj.node.find(*problem.belongs.split("."), name) if problem.belongs else None
     if there is None or parent is None or there.parent is parent or _is_within(parent, there):
-        # What is left beside a field that the schema lacks stays as it is; an empty mapping may be refused.
+        # The other fields of the mapping stay. A mapping that becomes empty may be refused.
         alone = parent is None or len(parent.entries) == 1
         return remedies.drop_refused(obj, problem.node, judge if alone else None)
     here, drop = parent.get(name), edits.if_editable(edits.remove, problem.node)

@@ -86,7 +86,7 @@ def check(pool: NodePool, context: Context) -> Findings:
         other = next((requirement for requirement in items if requirement.key == near.key), None)
         refused = _refused(pool, item, context)
         if item.is_label and other is not None and not refused:
-            continue  # what is asked for is asked for elsewhere: this one is there to be seen on nodes
+            continue  # another requirement restricts the pool: this label is only for readers
         if item.is_label and not refused and not _a_value_of(item, near.key, context):
             continue  # `instance-category: local-disks` is a word of one's own, not a slip in Karpenter's
         renamed = edits.if_editable(edits.set_key if item.is_label else edits.set_value, item.key_node, near.key)

@@ -84,7 +84,7 @@ def _check_collection(obj: Object, context: Context) -> Findings:
     for node, kind in _open(obj, context):
         printed = re.fullmatch(_FIELD, node.unquoted)
         if printed is None or re.search(rf"if not {re.escape(printed[1])}\s*-?}}}}", source.text):
-            continue  # what is printed only while it is empty comes out as `[]`
+            continue  # a value that is only printed if it is empty is printed as `[]`
         default = context.templates.default(source, printed[1])
         if kind in ("item", "text") and (default is None or default.kind == "scalar" or not default.plain()):
             continue

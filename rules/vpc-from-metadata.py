@@ -64,7 +64,7 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
     if not around:
         return
     classes = [obj for obj in context.objects if isinstance(obj, EC2NodeClass)]
-    # The controller runs once: one of several classes tells of it.
+    # There is one controller: report it at one of several classes.
     if not all(map(_holds_pods_off, classes)) or classes[:1] != [node_class]:
         return
     texts = [file.text for file in around]

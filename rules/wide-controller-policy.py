@@ -116,7 +116,9 @@ def check(source: Source, context: Context) -> Findings:
 
 
 def _names_fleet(statement: "iam_statements.Statement") -> bool:
-    """Return whether a statement allows Karpenter to launch; one for all actions may be of anything."""
+    """Return whether a statement names `ec2:CreateFleet`, so that it is for Karpenter. False for `*`, which any
+    policy may have.
+    """
     return statement.grants("ec2:CreateFleet") is True and "*" not in (statement.actions or ())
 
 

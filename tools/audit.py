@@ -1,9 +1,9 @@
-"""Ask whether a known vulnerability is in what nodelint runs with (requirements/nodelint.txt).
+"""Ask pip-audit whether a package of requirements/nodelint.txt has a known vulnerability.
 
     python tools/audit.py
 
-Exit code 1 where there is one. Where no advisories can be had, offline say, it says that nothing was asked, and ends
-with 0. `pip-audit` asks (`pip install -e '.[supply]'` brings it).
+The exit code is 1 if one has. If pip-audit cannot get advisories, for example offline, the exit code is 0, and a
+line says that nothing was checked. `pip install -e '.[supply]'` installs pip-audit.
 """
 
 from __future__ import annotations
@@ -18,7 +18,9 @@ LOCK = Path(__file__).parent.parent / "requirements" / "nodelint.txt"
 
 
 def verdict(report: dict[str, Any] | None) -> tuple[int, list[str]]:
-    """Return the exit code, and the lines to print, of what pip-audit found; None if it ended without a report."""
+    """Return the exit code, and the lines to print, for a report of pip-audit. None means that it ended without a
+    report.
+    """
     packages = [] if report is None else report["dependencies"]
     tried = [package for package in packages if "skip_reason" not in package]
     if not tried:
@@ -38,7 +40,7 @@ def verdict(report: dict[str, Any] | None) -> tuple[int, list[str]]:
 
 
 def main() -> int:
-    """Run pip-audit on the lock."""
+    """Run pip-audit on the lock file."""
     command = [sys.executable, "-m", "pip_audit", "--disable-pip", "--require-hashes", "--format", "json"]
     done = subprocess.run([*command, "--requirement", str(LOCK)], capture_output=True, text=True, check=False)
     try:

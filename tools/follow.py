@@ -48,9 +48,7 @@ def numbers(tag: str) -> tuple[int, ...]:
 
 
 def told_types(file: Path, rows: Iterable[Any]) -> str:
-    """Return how many instance types there are, and which are new to the catalogue of a file, gone from it, or
-    changed.
-    """
+    """Return how many instance types a catalogue has, and which are new, gone or changed compared with its file."""
     known = json.loads(file.read_text(encoding="utf-8"))["instanceTypes"]["rows"] if file.exists() else []
     old = {row[0]: row for row in known}
     new = {row[0]: json.loads(json.dumps(row)) for row in rows}
@@ -64,7 +62,9 @@ def told_types(file: Path, rows: Iterable[Any]) -> str:
 
 
 class Target(NamedTuple):
-    """Where to go: the revision, the release that its facts are dated with, and whether that is released."""
+    """The target of a run: the revision, the release with which its facts are dated, and whether that release
+    exists.
+    """
 
     revision: str
     release: str
@@ -72,7 +72,9 @@ class Target(NamedTuple):
 
 
 class Follower:
-    """One run. `written`, `by_hand` and `same` say what became of each fact."""
+    """A run. `written` and `by_hand` describe the facts that were written and those that a person must change;
+    `same` is the number of facts that are unchanged.
+    """
 
     def __init__(self, provider: Repository, core: Repository, old: str, to: str, project: Path) -> None:
         self.provider = provider
@@ -102,13 +104,13 @@ class Follower:
 
     @cached_property
     def steps(self) -> list[tuple[str, str]]:
-        """The releases to walk through, with the revision of each: the old one first, the target last."""
+        """Return the releases from the old one to the target, each with its revision."""
         found = [(tag[1:], tag) for tag in self.tags() if numbers(tag) >= numbers(self.old)]
         return found if self.target.released else [*found, (self.target.release, self.target.revision)]
 
     @cached_property
     def history(self) -> list[tuple[str, Release]]:
-        """Every release from 1.0.0 on, and the target."""
+        """Return every release from 1.0.0 on, and the target."""
         known = [(tag[1:], tag) for tag in self.tags()]
         if not self.target.released:
             known.append((self.target.release, self.target.revision))
@@ -116,7 +118,7 @@ class Follower:
 
     @cached_property
     def _ahead(self) -> str | None:
-        """The release that is known as the next one and still is; None if there is none."""
+        """Return the release that is recorded as the next one and is still not released. None if there is none."""
         following = json.loads(self._text("versions")).get("next")
         if following is None or numbers(f"v{following['release']}") <= numbers(f"v{self.target.release}"):
             return None
@@ -135,7 +137,7 @@ class Follower:
         self.written.append(f"{path.name}: {what}")
 
     def write(self) -> None:
-        """Write all files that change, once every fact has been read."""
+        """Write all changed files, after every fact was read."""
         for path, text in self._texts.items():
             path.write_text(text, encoding="utf-8")
 
@@ -161,7 +163,7 @@ class Follower:
         self._commits([tag for tag in self.tags() if numbers(tag) >= numbers(self.old)])
 
     def _commits(self, tags: list[str]) -> None:
-        """The commit of each release, by which a controller's log names it."""
+        """Return the commit of each release, which a controller's log names."""
         text = self._text("triage")
         commits: dict[str, str] = json.loads(text)["commits"]
         commits |= {self.provider.commit(tag, SHORT): tag[1:] for tag in tags}
@@ -220,8 +222,8 @@ class Follower:
                 self._texts[schema.path] = schema.text()
 
     def _pending(self) -> Iterator[Change]:
-        """Yield what core's own NodePool has since its newest release: the provider takes it over when it is
-        released.
+        """Yield the changes of core's NodePool since core's newest release: the provider gets them with the next
+        one.
         """
         kind = ("NodePool", "v1")
         newest = max((tag for tag in self.core.tags() if numbers(tag)), key=numbers)
@@ -243,7 +245,9 @@ class Follower:
                 self.written.append(f"{schema.path.name}: {release}: {what}")
 
     def controller(self, docs: str) -> None:
-        """Settings, gates and support by release; hashed fields are printed."""
+        """Follow settings, feature gates and supported Kubernetes versions of each release. Hashed fields are only
+        printed.
+        """
         steps = self.history[-len(self.steps) :]
         old, new = steps[0][1], steps[-1][1]
         changed_types: list[tuple[str, Mapping[str, Any], Mapping[str, Any]]]
@@ -297,11 +301,11 @@ class Follower:
 
     @property
     def _day(self) -> str:
-        """The day of the newest release."""
+        """Return the day of the newest release."""
         return self.provider.day(f"v{self.target.release}")
 
     def dated(self) -> None:
-        """Files that a person writes, and that still speak of an older release."""
+        """Record, as work by hand, the files that a person writes and that still name an older release."""
         newest = self.target.release
         for path in sorted(self.data.glob("*.json")) if self.target.released else ():
             text = self._texts.get(path) or path.read_text(encoding="utf-8")
@@ -310,7 +314,9 @@ class Follower:
                 self.by_hand.append(f"{path.name}: of releases to {match[1]}; name {newest} when its part is done")
 
     def instance_types(self, docs: str) -> None:
-        """The catalogue and the tables, from the released page and tables; the next release has none yet."""
+        """Write the catalogue and the tables from the published page. A release that does not exist yet
+        has no page.
+        """
         if not self.target.released:
             self.by_hand.append("catalog.json: instance types are read when the release is out")
             return
@@ -338,7 +344,7 @@ class Follower:
         limits = make_network_limits.make(checkout, self.target.revision, names)
         self._write(self.data / "network_limits.json", limits, "network limits before a release")
 
-    # -- what is left to a person
+    # -- manual work
 
     def read_by_a_person(self) -> Iterator[str]:
         pairs = (
@@ -364,7 +370,7 @@ class Follower:
 
 
 def _settings(release: Release) -> dict[str, Setting]:
-    """Return a release's settings, less those that only hold its feature gates."""
+    """Return a release's settings without those that only hold its feature gates."""
     return {name: setting for name, setting in release.settings().items() if not name.endswith("feature-gates")}
 
 

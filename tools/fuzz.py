@@ -28,7 +28,7 @@ sys.path.insert(0, str(ROOT))
 
 
 def positions_hold(data: bytes, path: str) -> None:
-    """Reading a file raises nothing; each node, problem and document lies in the text."""
+    """Check that reading a file raises nothing, and that each node, problem and document lies in the text."""
     from nodelint.text import Source
 
     source = Source.from_bytes(path, data)
@@ -68,7 +68,7 @@ def fixes_hold(data: bytes) -> None:
 
 
 def snapshot_holds(data: bytes) -> None:
-    """A snapshot is read, or refused by SnapshotError."""
+    """Check that a snapshot is read, or refused by SnapshotError."""
     from nodelint.ec2.snapshot import SnapshotError, parse_snapshot, snapshot_text
 
     try:
@@ -79,7 +79,7 @@ def snapshot_holds(data: bytes) -> None:
 
 
 def configuration_holds(data: bytes) -> None:
-    """A configuration is read, or refused by ConfigError."""
+    """Check that a configuration is read, or refused by ConfigError."""
     from nodelint.config import settings as config
     from nodelint.config.file import ConfigError
 
@@ -118,7 +118,7 @@ def modules_hold(data: bytes) -> None:
 
 
 def filling_holds(data: bytes) -> None:
-    """A template of a chart is parsed and filled, or refused by BadTemplate or BudgetSpent."""
+    """Check that a template of a chart is parsed and filled, or refused by BadTemplate or BudgetSpent."""
     from nodelint.base.budget import BudgetSpent
     from nodelint.forms.lib.gotemplate.evaluate import fill
     from nodelint.forms.lib.gotemplate.syntax import BadTemplate, parse
@@ -183,7 +183,7 @@ def _rules() -> dict[str, Rule]:
 
 
 def seeds(target: str) -> Iterator[bytes]:
-    """Inputs to start from."""
+    """Return the inputs with which a target starts."""
     trees = ROOT / "tests" / "trees"
     from nodelint.rule.examples import examples
 

@@ -29,7 +29,7 @@ OLDEST_PYTHON = "3.11"
 
 
 def declared(project: dict[str, Any], name: str) -> list[str]:
-    """Return the requirements of pyproject.toml that a lock is made from, those of its extras as they stand there."""
+    """Return the requirements of pyproject.toml from which a lock is made. Those of extras are not resolved."""
     builders: list[str] = project["build-system"]["requires"]
     runs: list[str] = project["project"]["dependencies"]
     if name == "build.txt":
@@ -41,15 +41,15 @@ def declared(project: dict[str, Any], name: str) -> list[str]:
 
 
 def heading(project: dict[str, Any], name: str) -> str:
-    """Return the first lines of a lock, which say by a digest what it was made from."""
+    """Return the first lines of a lock, with a digest of the requirements from which it was made."""
     parts = [project["project"]["requires-python"], *sorted(declared(project, name))]
     digest = hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
     return f"# Made by `python tools/lock.py` from pyproject.toml ({digest}): do not edit.\n"
 
 
 def stale(project: dict[str, Any], folder: Path = FOLDER) -> list[str]:
-    """Return the locks that were made from other requirements than pyproject.toml declares now, or that are
-    missing.
+    """Return the locks that are missing, or that were made from requirements that differ from those of
+    pyproject.toml.
     """
 
     def agrees(path: Path) -> bool:
@@ -59,7 +59,7 @@ def stale(project: dict[str, Any], folder: Path = FOLDER) -> list[str]:
 
 
 def write(project: dict[str, Any], name: str, *, upgrade: bool) -> None:
-    """Resolve one lock. Versions stay as they are where they still fit, unless `upgrade` is true."""
+    """Resolve one lock and write it. A version that still fits stays, unless `upgrade` is true."""
     path, first = FOLDER / name, FOLDER / LOCKS[0]
     command = [sys.executable, "-m", "uv", "pip", "compile", "--quiet", "--universal", "--generate-hashes"]
     command += ["--no-annotate", "--no-header"]

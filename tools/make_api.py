@@ -21,7 +21,7 @@ _NOT_OF_THE_API = ("annotations", "TYPE_CHECKING")
 
 
 def is_module(home: str, name: str) -> bool:
-    """Whether a name of a package is a module."""
+    """Return whether a name of a package is a module."""
     path = ROOT.joinpath(*home.split("."), name)
     return path.is_dir() or path.with_suffix(".py").is_file()
 
@@ -51,12 +51,12 @@ def make_text(text: str) -> str:
 
 
 def _order(name: str) -> tuple[int, str]:
-    """Constants, classes, all else: as the linter sorts `__all__`."""
+    """Return a sort key that puts constants first, then classes, as the linter sorts `__all__`."""
     return (0 if name.isupper() else 1 if name[0].isupper() else 2), name
 
 
 def run() -> int:
-    """Write the file, or say whether it is as it is written."""
+    """Write the file, or with `--check` say whether it differs."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--check", action="store_true")
     options = parser.parse_args()

@@ -65,13 +65,13 @@ class Checkout:
         return self.git("show", f"{revision}:{path}")
 
     def releases(self, newest: Version) -> list[Version]:
-        """Return the release tags from 1.0.0 to the newest one that is asked for, oldest first."""
+        """Return the release tags from 1.0.0 to the requested newest one, oldest first."""
         tags = re.findall(r"^v(1\.\d+\.\d+)$", self.git("tag"), re.MULTILINE)
         return sorted(v for v in map(Version.parse, tags) if v <= newest)
 
 
 def read_page(text: str) -> dict[str, tuple[dict[str, str], dict[str, str]]]:
-    """Labels and resources by instance type, from the Markdown page."""
+    """Return labels and resources by instance type, from the Markdown page."""
     types: dict[str, tuple[dict[str, str], dict[str, str]]] = {}
     table: dict[str, str] = {}
     name = ""
@@ -91,12 +91,12 @@ def read_page(text: str) -> dict[str, tuple[dict[str, str], dict[str, str]]]:
 
 
 def read_bandwidth(text: str) -> dict[str, str]:
-    """Mbit/s by instance type."""
+    """Return the network bandwidth in Mbit/s by instance type."""
     return dict(re.findall(r'^\s*"([^"]+)":\s*(\d+),', text, re.MULTILINE))
 
 
 def read_limits(text: str) -> dict[str, list[object]]:
-    """Network limits by instance type: interfaces, addresses on each, trunking, branches, cards."""
+    """Return network limits by instance type: interfaces, addresses on each, trunking, branches, cards."""
     limits: dict[str, list[object]] = {}
     for name, body in re.findall(r'^\t"([^"]+)": \{\n(.*?)^\t\},', text, re.MULTILINE | re.DOTALL):
         fields = dict(re.findall(r"^\t\t(\w+):\s+([^\s{]+),$", body, re.MULTILINE))
@@ -125,7 +125,7 @@ def read_prices(text: str) -> tuple[str, dict[str, dict[str, float]]]:
 
 
 def bandwidth_changes(checkout: Checkout, newest: Version, labels: dict[str, str | None]) -> list[Change]:
-    """Return how the bandwidth label of the types differed before each release, newest release first."""
+    """Return the bandwidth labels that types had before each release, the newest release first."""
     changes = []
     later = labels
     releases = checkout.releases(newest)
@@ -142,7 +142,7 @@ def bandwidth_changes(checkout: Checkout, newest: Version, labels: dict[str, str
 
 
 def accelerator_changes(types: dict[str, dict[str, str]]) -> list[Change]:
-    """Return how the accelerator labels of Neuron types differed before 1.1.0."""
+    """Return the accelerator labels that Neuron types had before 1.1.0."""
     name_label = f"{ACCELERATOR}name"
     neuron = sorted(n for n, labels in types.items() if labels.get(f"{ACCELERATOR}manufacturer") == "aws")
     nameless = [n for n in neuron if n.startswith("trn") and not n.startswith("trn1")]
@@ -205,9 +205,9 @@ def make(checkout: Checkout, revision: str, docs: str, page: str) -> Snapshot:
 
 
 def add_described(snapshot: Snapshot, described: Sequence[Mapping[str, Any]], day: str) -> Snapshot:
-    """Add the types that a snapshot lacks, of items of `InstanceTypes` as `aws ec2 describe-instance-types` has them.
+    """Add the types that a snapshot lacks, from the items of `InstanceTypes` of `aws ec2 describe-instance-types`.
 
-    Raises ValueError, naming type and field, for one that EC2 would not describe so.
+    Raise ValueError, with type and field, for an item that EC2 cannot have printed.
     """
     known = Catalog(snapshot)
     made = [instance_types.row(item, known) for item in described if item.get("InstanceType") not in known]
@@ -226,7 +226,7 @@ def add_described(snapshot: Snapshot, described: Sequence[Mapping[str, Any]], da
 
 
 def add_file(output: Path, described: Path, day: str) -> int:
-    """Add the types that a file describes to the snapshot that is there; return how many it lacked."""
+    """Add the types that a file describes to the existing snapshot. Return how many of them it lacked."""
     old = parse_snapshot(output.read_bytes())
     made = add_described(old, json.loads(described.read_text(encoding="utf-8"))["InstanceTypes"], day)
     output.write_text(snapshot_text(made), encoding="utf-8")

@@ -1,8 +1,8 @@
-"""Write nodelint/data/catalog_columns.json: the instance types of data/catalog.json by columns, which a run reads.
+"""Write nodelint/data/catalog_columns.json: the instance types of data/catalog.json in columns, which a run reads.
 
     python tools/make_columns.py
 
-Run it after each change of data/catalog.json; tests say so where it is forgotten.
+Run it after each change of data/catalog.json. A test fails if the file is out of date.
 """
 
 from __future__ import annotations

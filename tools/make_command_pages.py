@@ -131,7 +131,7 @@ def _summary(command: click.Command) -> str:
 
 
 def _paragraphs(text: str) -> Iterator[str]:
-    """Yield the paragraphs of a command's help; those marked to stay as they are become code."""
+    """Yield the paragraphs of a command's help. Those that click must not wrap become code blocks."""
     for paragraph in re.split(r"\n\s*\n", cleandoc(text)):
         if paragraph.startswith("\b\n"):
             title, _, code = paragraph.removeprefix("\b\n").partition("\n")
@@ -141,7 +141,7 @@ def _paragraphs(text: str) -> Iterator[str]:
 
 
 def _output(shown: str) -> str:
-    """Return what the command prints over the examples alone, without facts that somebody's cache may hold."""
+    """Return what the command prints for the examples, without cached facts of the person who runs this."""
     with tempfile.TemporaryDirectory() as folder:
         shutil.copytree(ROOT / "examples", Path(folder, "examples"))
         environment = {**os.environ, "NODELINT_CACHE_DIR": folder, "NO_COLOR": "1", "NODELINT_NOW": DAY}

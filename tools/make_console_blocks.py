@@ -30,7 +30,7 @@ RunCommand = Callable[[str, Path], str]
 
 
 def list_pages() -> list[Path]:
-    """Return the README and the pages of docs/ that hold console blocks; pages of rules have none."""
+    """Return the README and those pages of docs/ that have console blocks, without pages of rules."""
     pages = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
     return [
         path for path in pages if path.parent.name != "rules" and "```console" in path.read_text(encoding="utf-8")
@@ -48,14 +48,16 @@ def split_commands(body: str) -> Iterator[tuple[str, str]]:
 
 
 def matches(shown: str, printed: str) -> bool:
-    """Whether output that a page shows is what was printed. A line `…` stands for any lines."""
+    """Return whether a page shows what was printed. A line `…` stands for any lines."""
     lines = [r"(?:.*\n)*?" if line == "…" else re.escape(line) + r"\n" for line in shown.rstrip().split("\n")]
     pattern = "".join(lines) if shown.strip() else ""
     return re.fullmatch(pattern, printed.rstrip() + "\n" if printed.strip() else "") is not None
 
 
 def run_page(text: str, folder: Path, run: RunCommand) -> Iterator[tuple[re.Match[str], str, str, str]]:
-    """Run a page in a folder; yield for each command its block, itself, what is shown and what is printed."""
+    """Run the commands of a page in a folder. Yield for each its block, the command, the shown output and the
+    printed one.
+    """
     for part in PARTS:
         shutil.copytree(ROOT / part, folder / part)
     for fence in FENCE.finditer(text):
@@ -86,7 +88,7 @@ def make_environment(folder: Path) -> dict[str, str]:
 
 
 def run_shell(command: str, folder: Path, environment: Mapping[str, str]) -> str:
-    """Return what a line of a shell prints, errors included."""
+    """Return the output of a shell line, including standard error."""
     done = subprocess.run(
         ["bash", "-c", command],
         cwd=folder,

@@ -26,14 +26,14 @@ def hexagon(x: float, y: float, radius: float) -> list[Point]:
 
 
 def is_within(point: Point, corners: list[Point]) -> bool:
-    """Whether a point is inside of a convex shape, whose corners are given clockwise."""
+    """Return whether a point is inside a convex shape, whose corners are given clockwise."""
     x, y = point
     sides = zip(corners, corners[1:] + corners[:1], strict=True)
     return all((bx - ax) * (y - ay) - (by - ay) * (x - ax) >= 0 for (ax, ay), (bx, by) in sides)
 
 
 def distance(point: Point, start: Point, end: Point) -> float:
-    """Return how far a point is from a line between two others."""
+    """Return the distance of a point from the line between two other points."""
     (x, y), (ax, ay), (bx, by) = point, start, end
     along = ((x - ax) * (bx - ax) + (y - ay) * (by - ay)) / ((bx - ax) ** 2 + (by - ay) ** 2)
     along = min(max(along, 0.0), 1.0)
@@ -58,7 +58,7 @@ def colour_at(point: Point) -> Colour | None:
 
 
 def pixel(column: int, row: int) -> bytes:
-    """Red, green, blue and opacity of a pixel, by the points in it."""
+    """Return red, green, blue and opacity of a pixel, each the mean of several points in it."""
     steps = [(n + 0.5) / SAMPLES for n in range(SAMPLES)]
     seen = [colour_at((column + dx, row + dy)) for dx in steps for dy in steps]
     inside = [colour for colour in seen if colour is not None]

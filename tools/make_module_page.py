@@ -1,7 +1,7 @@
-"""Write the pages of docs/ that repeat something of the repository.
+"""Write the pages of docs/ that repeat parts of the repository.
 
 docs/modules.md lists each module with the first sentence of its docstring, by package. docs/contributing.md is
-CONTRIBUTING.md, for readers who have the documentation alone.
+CONTRIBUTING.md, for readers who only have the documentation.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ from nodelint.model.releases import Version
 
 
 def read_counts(text: str) -> dict[str, list[int]]:
-    """IPv4 addresses of an interface, and branch interfaces, by instance type."""
+    """Return the IPv4 addresses of an interface, and the number of branch interfaces, by instance type."""
     return {
         name: [int(str(addresses)), int(str(branches)) if trunking else 0]
         for name, (_, addresses, trunking, branches, _) in read_limits(text).items()

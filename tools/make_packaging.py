@@ -63,7 +63,7 @@ def _json(value: object) -> str:
 
 
 def _sent(file: str, schema: str) -> dict[str, Any]:
-    """Return a schema with an address of its own, and without keywords that only nodelint reads."""
+    """Return a schema with its public address and without keywords that only nodelint reads."""
     read = json.loads((ROOT / "schemas" / f"{schema}.schema.json").read_text(encoding="utf-8"))
     stated: dict[str, Any] = _standard(read)
     draft = stated.pop("$schema")

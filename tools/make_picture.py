@@ -104,7 +104,7 @@ def _rows(cells: Cells) -> list[Cells]:
 
 
 def _spans(cells: Cells) -> str:
-    """Return a row as spans of one style each, each with its place and length: fonts differ in width."""
+    """Return a row as spans with one style each, with the place and the length of each: fonts differ in width."""
     spans, at = [], 0
     for style, run in groupby(cells, key=lambda cell: cell[1]):
         text = "".join(char for char, _ in run)
@@ -118,7 +118,7 @@ def _spans(cells: Cells) -> str:
 
 
 def _style(codes: str, before: str) -> str:
-    """Attributes of the text behind an escape sequence."""
+    """Return the attributes of the text after an escape sequence."""
     style = before
     for code in (int(part or 0) for part in codes.split(";")):
         if code == 0:

@@ -33,14 +33,14 @@ def main() -> None:
 
 
 def declared(rules: dict[str, Rule]) -> str:
-    """Return what `load_bundled` reads, a line for each rule."""
+    """Return the text of `data/rules.json`, with a line for each rule (see `load_bundled`)."""
     rows = [f"  {json.dumps(name)}: {json.dumps(row)}" for name, row in index(rules, bundled()).items()]
     note = "What the files of rules/ declare, their sizes and hashes. Written by tools/make_rule_pages.py."
     return f'{{\n "note": {json.dumps(note)},\n "rules": {{\n' + ",\n".join(rows) + "\n }\n}\n"
 
 
 def with_options(schema: str, rules: Iterable[Rule]) -> str:
-    """Return the configuration's schema with a line for each rule that has options, below the one of `folders`."""
+    """Return the configuration's schema with a line for each rule that has options, after that of `folders`."""
     before, folders, rest = schema.partition('"folders": { "$ref": "#/$defs/names" }')
     _, end, after = rest.partition("\n          },\n")
     lines = [before + folders]
@@ -64,14 +64,14 @@ ABOUT = {
 
 
 def sort(rule: Rule) -> str:
-    """Return the group of a rule, its kind of fix, and what it needs, in few words."""
+    """Return the group of a rule, its kind of fix, and the facts that it needs, in a few words."""
     words = [rule.group, f"{rule.fix} fix" if rule.fix else "", "needs facts from AWS" if rule.needs else ""]
     words.append("preview" if rule.preview else "")
     return ", ".join(filter(None, [*words, "off by default" if rule.group not in PROFILES["default"] else ""]))
 
 
 def listed(rules: Iterable[Rule]) -> str:
-    """Return the list of the rules by subject, a line each; rules that say no subject stand at the end."""
+    """Return the list of the rules by subject, one line each. Rules without a subject are at the end."""
     lines = ["# Rules", ""]
     for subject, about in {**SUBJECTS, "": ""}.items():
         chosen = [rule for rule in rules if rule.subject == subject]

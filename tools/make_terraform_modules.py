@@ -62,7 +62,7 @@ def list_tags(repository: Path, major: int) -> list[tuple[int, ...]]:
 
 
 def read_module(repository: Path, name: str, folder: str, tags: list[tuple[int, ...]]) -> dict[str, object]:
-    """Return the row of a module."""
+    """Return the row of a module for the data file: its versions, and the versions of each argument and output."""
     path = f"{folder}/" if folder else ""
     has = [version for version in tags if read(repository, version, f"{path}variables.tf")]
     row: dict[str, object] = {"module": name, "first": show(has[0]), "newest": show(tags[-1])}
@@ -79,7 +79,7 @@ def read_module(repository: Path, name: str, folder: str, tags: list[tuple[int, 
 
 
 def spans(name: str, names: list[tuple[tuple[int, ...], set[str]]]) -> list[str]:
-    """Return the versions from which on a module has a name, and has it no more, in turn."""
+    """Return the versions at which a name appears in a module and disappears from it, in turn."""
     found: list[str] = []
     had = False
     for index, (version, present) in enumerate(names):
@@ -94,7 +94,7 @@ def show(version: tuple[int, ...]) -> str:
 
 
 def read(repository: Path, version: tuple[int, ...], path: str) -> str:
-    """Return a file at a tag; an empty text if there is none."""
+    """Return a file at a tag; an empty text if it does not exist there."""
     command = ["git", "-C", str(repository), "show", f"v{show(version)}:{path}"]
     shown = subprocess.run(command, capture_output=True, text=True, check=False)
     return shown.stdout if not shown.returncode else ""

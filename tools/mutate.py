@@ -67,7 +67,7 @@ _CALLED = {"min": "max", "max": "min", "any": "all", "all": "any", "startswith":
 
 
 class Mutant(NamedTuple):
-    """One slip: characters `start` to `end` of a file become `text`."""
+    """A slip: the characters `start` to `end` of a file become `text`."""
 
     path: str
     line: int
@@ -78,7 +78,9 @@ class Mutant(NamedTuple):
 
     @property
     def key(self) -> str:
-        """What names it in the list of accepted ones: a line number would not outlive the next edit."""
+        """Return the text that names the slip in the list of accepted ones. It has no line number, which edits would
+        change.
+        """
         return f"{self.path}: {' '.join(self.was.split())} -> {' '.join(self.text.split())}"
 
     def __str__(self) -> str:
@@ -86,7 +88,7 @@ class Mutant(NamedTuple):
 
 
 def mutants_of(path: str, text: str) -> list[Mutant]:
-    """Every slip that a file can have."""
+    """Return every slip that is possible in a file."""
     made = _Slips(path, text)
     for node in ast.walk(ast.parse(text)):
         made.add(node)
@@ -94,7 +96,7 @@ def mutants_of(path: str, text: str) -> list[Mutant]:
 
 
 class _Slips:
-    """The slips of one file. Columns of `ast` count bytes, so places do, too."""
+    """The slips of a file. Places are offsets in bytes, because columns of `ast` count bytes."""
 
     def __init__(self, path: str, text: str) -> None:
         self.path = path
@@ -152,7 +154,7 @@ def _called(function: ast.expr) -> str:
 
 
 def changed_lines(revision: str) -> dict[str, set[int]]:
-    """Return the lines of the code that a revision does not have, by file."""
+    """Return the changed lines of the code since a revision, by file."""
     shown = subprocess.run(
         ["git", "diff", "--unified=0", "--no-ext-diff", revision, "--", *CODE],
         cwd=ROOT,
@@ -172,10 +174,11 @@ def changed_lines(revision: str) -> dict[str, set[int]]:
 
 
 def tests_of(path: str, root: Path = ROOT) -> list[str]:
-    """Return the test files of a module or a rule, those that speak of it first, then those of its room and of its
+    """Return the test files of a module or a rule: first those that name it, then those of its package, then of its
     users.
 
-    A file is of a room where it imports from it or is named after it. For a rule, the laws over all rules come first.
+    A test file belongs to a package if it imports from the package or is named after it. For a rule, the tests of
+    all rules come first.
     """
     tests = sorted((root / "tests").rglob("test_*.py"), key=lambda file: file.name)
     places = {file.name: file.relative_to(root).as_posix() for file in tests}
@@ -220,8 +223,8 @@ def _tests_of_module(module: str, texts: dict[str, str]) -> list[str]:
 
 
 def _tests_from_afar(module: str, texts: dict[str, str]) -> list[str]:
-    """Return the tests of a room that is reached from afar; first those that give the command or format of the
-    module.
+    """Return the tests of a package that they reach only through others. Tests that use the command or format of the
+    module come first.
     """
     room, _, name = module.rpartition(".")
     room = room if room in AFAR else module
@@ -232,7 +235,7 @@ def _tests_from_afar(module: str, texts: dict[str, str]) -> list[str]:
 
 
 def lives(mutant: Mutant, copy: Path, whole: bool) -> bool:
-    """Whether no test fails with the slip in a copy of the checkout."""
+    """Return whether no test fails with the slip in a copy of the checkout."""
     file = copy / mutant.path
     good = file.read_bytes()
     file.write_bytes(good[: mutant.start] + mutant.text.encode() + good[mutant.end :])
@@ -264,7 +267,7 @@ def _passes(copy: Path, tests: Sequence[str]) -> bool:
 
 
 def accepted() -> set[str]:
-    """Return the slips that change nothing, as they are listed: a line for each, its reason behind `#`."""
+    """Return the slips that change nothing, as the list has them: one line each, with the reason after `#`."""
     if not ACCEPTED.exists():
         return set()
     lines = ACCEPTED.read_text(encoding="utf-8").splitlines()
@@ -272,7 +275,7 @@ def accepted() -> set[str]:
 
 
 def chosen(paths: Sequence[str], against: str | None) -> list[Mutant]:
-    """Return the slips of files, or of the lines that differ from a revision."""
+    """Return the slips of some files, or of the lines that changed since a revision."""
     lines = changed_lines(against) if against else {}
     files = sorted(lines) if against else sorted(_files(paths or CODE))
     known = accepted()
@@ -314,7 +317,7 @@ def main() -> None:
             copy = Path(folder) / str(number)
             skipped = shutil.ignore_patterns(".git", ".venv", "node_modules", "site", ".*_cache", "__pycache__")
             shutil.copytree(ROOT, copy, ignore=skipped, symlinks=True)
-            (copy / ".git").mkdir()  # else what is around the copy counts as one repository with it
+            (copy / ".git").mkdir()  # else the copy belongs to the repository around it
             copies.put(copy)
 
         def tried(mutant: Mutant) -> bool:

@@ -1,4 +1,4 @@
-"""Write a new rule: one that works and keeps the laws, to be changed into the one that is meant.
+"""Write a rule that works and passes all laws, as the start of a new rule.
 
 python tools/new_rule.py spot-without-fallback
 """
@@ -17,9 +17,9 @@ from nodelint.rule.classification import SUBJECTS, TAGS  # noqa: E402
 
 _TEMPLATE = '''r"""A NodePool whose name is `change-me`: say in one sentence what this rule flags.
 
-Say why it matters: what happens in the cluster, when, and to whom. Then pairs of examples, each as the lines that
-matter, over a frame: a correct manifest of nodelint/data/frames/. Where the rule has a fix, leave the good one out:
-the fix makes it.
+Say why it matters: what happens in the cluster, when, and to whom. Then say what to do. Examples follow in pairs.
+Each contains only the lines that matter, which nodelint inserts into a frame, a correct manifest of
+nodelint/data/frames/. If the rule has a fix, omit the good example: the fix makes it.
 
 ```yaml bad frame=pool
 metadata.name: change-me
@@ -57,7 +57,7 @@ def main() -> None:
         sys.exit(f"{file} is there already")
     file.write_text(rule_text(), encoding="utf-8")
     print(f"{file}: change it; `subject` is one of {', '.join(SUBJECTS)}.")
-    print("`tags` are any of these, as far as the rule is:")
+    print("Most rules need no `tags`. If one of these is true of the rule, name it:")
     for tag, text in TAGS.items():
         print(f"  {tag}: {text}")
     print("Then")

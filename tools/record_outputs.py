@@ -61,14 +61,14 @@ def trees(folders: Sequence[str]) -> Iterator[tuple[str, dict[str, bytes]]]:
 
 
 def older(data: bytes) -> bytes:
-    """Return a file as the old side of a plan has it."""
+    """Return the content of a file on the old side of a plan."""
     for word, neighbour in NEIGHBOURS.items():
         data = data.replace(word.encode(), neighbour.encode())
     return data
 
 
 def write(folder: Path, files: dict[str, bytes]) -> None:
-    """Put files into a folder that is taken for a repository."""
+    """Write files into a folder that becomes the top of a repository."""
     (folder / ".git").mkdir(parents=True, exist_ok=True)
     for name, data in files.items():
         path = folder / name
@@ -77,9 +77,8 @@ def write(folder: Path, files: dict[str, bytes]) -> None:
 
 
 def output(folder: Path, arguments: Sequence[str]) -> bytes:
-    """Return all that a command prints in a folder, and its exit code.
-
-    It runs in a fork, which has everything loaded.
+    """Return the output of a command in a folder, with its exit code. The command runs in a fork with all modules
+    loaded.
     """
     with tempfile.TemporaryFile() as file:
         child = os.fork()
@@ -111,14 +110,16 @@ def outputs(folders: Sequence[str], only: tuple[str, str] | None = None) -> Iter
 
 
 def differences(record: str, lines: Sequence[str]) -> list[str]:
-    """Return the trees and commands whose hash is another one than in a record, or that only one of both has."""
+    """Return the trees and commands whose hashes differ between a record and `lines`, or that only one
+    of both has.
+    """
     before = dict(line.rsplit(" ", 1) for line in record.splitlines())
     after = dict(line.rsplit(" ", 1) for line in lines)
     return [name for name in sorted({*before, *after}) if before.get(name) != after.get(name)]
 
 
 def run() -> int:
-    """Write a record or compare with one."""
+    """Write a record, or compare with one."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--compare", action="store_true")
     parser.add_argument("--show", nargs=2, metavar=("TREE", "COMMAND"))

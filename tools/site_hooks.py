@@ -1,4 +1,4 @@
-"""Hooks of mkdocs for the site: what pages hold for a reader of the repository becomes what a site understands."""
+"""Hooks of mkdocs: change what the pages contain for readers of the repository to what the site needs."""
 
 from __future__ import annotations
 
@@ -34,7 +34,9 @@ _COLOURS = (
 
 
 def on_config(config: Any) -> None:
-    """The site links to the repository if it has an address. In the navigation `rules/` stands for that folder."""
+    """Set the repository's address, if it has one, and replace folders in the navigation, such as `rules/`, by their
+    pages.
+    """
     if project.HOME is not None:
         config.repo_url = project.HOME
         config.repo_name = "/".join(project.HOME.split("/")[-2:])
@@ -42,7 +44,7 @@ def on_config(config: Any) -> None:
 
 
 def _expand(entry: Any) -> Any:
-    """Return an entry whose page is a folder, with the pages of the folder."""
+    """Return an entry of the navigation. If it is a folder, replace the folder by its pages."""
     if not isinstance(entry, dict):
         return entry
     ((title, folder),) = entry.items()
@@ -53,7 +55,7 @@ def _expand(entry: Any) -> Any:
 
 
 def _by_subject() -> list[Any]:
-    """Return the list of rules, and a folder for each subject with the pages of its rules."""
+    """Return the navigation of the rules: the index, then a folder with the pages of each subject."""
     from nodelint.rule.classification import SUBJECTS
     from nodelint.rule.definition import bundled, load
 
@@ -66,9 +68,9 @@ def _by_subject() -> list[Any]:
 
 
 def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
-    """Links out of docs/ work in the repository; on the site they lead there, or are text where it has no address.
+    """Return a page for the site, in which links to files outside of docs/ lead to the repository.
 
-    What examples are is their title.
+    If the repository has no address, they become text. Each example of a rule gets a title.
     """
     here = (DOCS / page.file.src_uri).parent
 
@@ -76,7 +78,7 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
         text, path, anchor = match.groups()
         target = Path(os.path.normpath(here / path))
         if target.is_relative_to(DOCS) or not target.exists():
-            return match[0]  # a page, or a dead link that mkdocs tells of
+            return match[0]  # a page, or a dead link that mkdocs reports
         if project.HOME is None:
             return text
         kind = "tree" if target.is_dir() else "blob"
@@ -105,12 +107,12 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
 
 
 def on_page_content(html: str, page: Any, config: Any, files: Any) -> str:
-    """Return the tool's output in the colours that it has on a terminal."""
+    """Return a page whose console blocks have the colours of a terminal."""
     return _OUTPUT.sub(lambda match: match[1] + "\n".join(map(_coloured, match[2].split("\n"))) + match[3], html)
 
 
 def _coloured(line: str) -> str:
-    """Return a line of output whose first words have the colour of what they say."""
+    """Return a line of output with a colour for its first words, such as the severity."""
     for words, name in _COLOURS:
         found = re.match(rf'((?:<span class="go">)?)({words})', line)
         if found:

@@ -404,7 +404,7 @@ def _message(rule: Validation, value: Any, offender: Any) -> str:
             if isinstance(words, str) and words and len(words) <= LONGEST_MESSAGE:
                 return words
         except (cel.EvaluationError, cel.Unsupported):
-            pass  # an API server falls back to the plain message too
+            pass  # an API server uses the plain message as well
     message = " ".join(rule.message.split())
     if isinstance(offender, str) and offender not in message:
         longer = f"{message}: {schema_words.quote_value(offender, 40)}"

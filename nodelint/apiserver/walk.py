@@ -75,8 +75,10 @@ class Walk(WalkState):
         return value
 
     def _memo_key(self, node: Node) -> Written | None:
-        """Return a collection's column and text as a cache key. None if an equal text may have another value or
-        verdict.
+        """Return a cache key for a list or mapping: its column and its text.
+
+        None if a value with the same text may differ or have another verdict, because of an alias, a block scalar,
+        an escape or template code.
         """
         source = node.source
         if self.partial or self.loose or source.masked:

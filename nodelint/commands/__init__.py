@@ -129,7 +129,7 @@ class ending:
         file_contents.end()
         if isinstance(error, KeyboardInterrupt):
             stop("interrupted", code=INTERRUPTED)
-        if isinstance(error, BudgetSpent):  # nothing can be said of the rest
+        if isinstance(error, BudgetSpent):  # the rest of the run has no answer
             stop(f"not everything was judged: {error}", code=FOUND)
         if isinstance(error, BrokenPipeError):
             # What is still to be flushed goes nowhere.
@@ -372,9 +372,8 @@ def say_switched_off(objects: Sequence[Object], done: str) -> list[Object]:
 
 
 def unread(found: Discovery, what: str) -> list[tuple[str, str]]:
-    """Return the places of syntax errors in documents about Karpenter, each with a sentence.
-
-    `what` begins the sentence: `not asked for`.
+    """Return the places of syntax errors in documents about Karpenter, each with a sentence that begins
+    with `what`.
     """
     places = []
     for source in found.sources:

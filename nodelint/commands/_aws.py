@@ -163,7 +163,7 @@ def live(
 
 
 def _in_vain(brought: Brought, known: Region | None) -> list[str]:
-    """Return sentences about facts for which AWS was asked again without success: the older answers stay."""
+    """Return sentences about facts for which AWS was asked again without success, so that the older answers stay."""
     stays = known.answers if known is not None else {}
     reasons = (
         f"AWS was asked again about {WORDS[question.kind]}: {answer.failed}; the older answer stays"

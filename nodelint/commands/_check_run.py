@@ -216,7 +216,9 @@ def _judged(run: _Run, ready: Judging) -> tuple[Report, _Run]:
 
 
 def _find_suggesting(run: _Run) -> ListShown | None:
-    """Return what lists the results whose suggestions are printed. None if all may be."""
+    """Return the function that selects the results whose suggestions are printed. None if all of them may be
+    printed.
+    """
     forms = {output.form for output in run.outputs}
     if run.settings.baseline is not None or not forms <= {"text", "concise"}:
         return None
@@ -226,7 +228,9 @@ def _find_suggesting(run: _Run) -> ListShown | None:
 
 
 def _compared(run: _Run, ready: Judging, unsafe: bool, chosen: ChosenEdits | None) -> tuple[Report, _Run]:
-    """Print the diff of the fixes. Return the report, and the run with the outputs that go to files."""
+    """Print the diff of the fixes. Return the report, and the run with only those outputs that are
+    written to files.
+    """
     report = judge_of(run.settings.jobs, ready.inventory)(run.found.sources, ready.request)
     fixed = _fixed(run, ready, unsafe, chosen, report)
     print_diff(run.found.sources, fixed, report, chosen is not None)
@@ -428,7 +432,7 @@ def _end(run: _Run, report: Report) -> NoReturn:
 
 
 def _has_broken_own_rule(report: Report) -> bool:
-    """Return whether a rule of the user raised an error: what it would have found is not known."""
+    """Return whether a rule of the user raised an error, so that its findings are not known."""
     from nodelint.lint.rule_gaps import OWN_BROKE_DOWN
 
     return any(skip.reason == OWN_BROKE_DOWN for skip in report.skipped)

@@ -38,7 +38,7 @@ def command(stdio: bool, address: tuple[str, int] | None) -> None:
     try:
         from nodelint.lsp import serve
 
-        gc.set_threshold(100_000, 20, 20)  # what is typed over leaves cycles, and the process stays
+        gc.set_threshold(100_000, 20, 20)  # edited texts leave cycles, and the process is long-lived
         code = serve(now, address)
     except ImportError as error:
         if (error.name or "").partition(".")[0] not in ("pygls", "lsprotocol"):

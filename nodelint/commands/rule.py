@@ -108,7 +108,7 @@ def _print_page(page: Rule, rules: Mapping[str, Rule], shipped: bool, form: str)
 
 
 def _say_mentioned(word: str | None, rules: Sequence[Rule]) -> Iterator[str]:
-    """Yield the line about rules whose pages name a word, but not what the list says of them."""
+    """Yield the line about rules that name a word in the text of their pages, but not in their row of the list."""
     if rules:
         from nodelint.report.style import wrap
 
@@ -117,9 +117,9 @@ def _say_mentioned(word: str | None, rules: Sequence[Rule]) -> Iterator[str]:
 
 
 def _rules_about(word: str, rules: Iterable[Rule]) -> tuple[list[Rule], list[Rule]]:
-    """Return the rules about a word, or words, and those that name it only in the text of their pages.
+    """Return the rules about a word or words, and the rules that name it only in the text of their pages.
 
-    A rule is about it if the word is in what the list says of the rule: name, subject, sentence, kind of fix, needs.
+    A rule is about a word if its row of the list has the word: name, subject, sentence, kind of fix, needs.
     """
     from nodelint.report.rule_text import remarks
 

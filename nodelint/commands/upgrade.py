@@ -191,7 +191,7 @@ def _print(result: Upgrade, form: str, everything: bool, found: Discovery) -> No
     from nodelint.report import upgrade as report
 
     if not result.objects and found.unreadable and form == "text":
-        return  # what could not be read is said; a report about no object would be no answer
+        return  # the unreadable files are printed; a report without objects would be misleading
     if not result.objects:
         say(NOT_IN_TIME if RUN.has_left_out else f"{PAIR} in {counted(found.files, 'file')}")
     if form == "json":

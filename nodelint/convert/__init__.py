@@ -77,8 +77,8 @@ def _single(obj: Object, relations: Relations) -> Conversion:
 
 
 def _shown_together(obj: Object, relations: Relations) -> Sequence[Edit]:
-    """Return the edits of a class that only lacks a role, and of the pools whose kubelet settings move to it. Empty
-    otherwise.
+    """Return the edits of a class whose only problem is a missing role, together with those of the pools whose
+    kubelet settings become settings of the class. Empty for any other class.
     """
     cls = obj if is_class(obj) else relations.class_of(obj)
     pools = [pool for pool in relations.pools_of(cls) if kubelet_to_move(pool)] if cls is not None else []

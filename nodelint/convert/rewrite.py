@@ -96,7 +96,10 @@ class Draft:
         return self.node.find(*target) is None and self._put(block, target, None)
 
     def cut(self, path: Path) -> EntryLines | None:
-        """Return the lines of a block entry, which stays in the text. None if it shares its lines with others."""
+        """Return the lines of an entry of a block mapping. The entry stays in the text.
+
+        None if the entry shares a line with another one.
+        """
         entry = self._entry(path)
         if entry is None:
             return None

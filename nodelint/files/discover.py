@@ -157,7 +157,7 @@ def _list_read_with(found: Discovery) -> Iterator[str]:
 def _list_users(found: Discovery) -> Iterator[str]:
     """Yield the files elsewhere in the repository that use a requested folder, such as the overlays of a base.
 
-    What clusters get of the base is what they render. A run over the whole repository has read them.
+    Clusters get a base as its overlays render it. A run over the whole repository has read these files already.
     """
     if not found.sources or all(os.path.exists(os.path.join(folder, ".git")) for folder in found.folders):
         return
@@ -339,9 +339,8 @@ class _Block:
 
 
 def says_nothing(file: str, data: bytes, also: str | None) -> bool:
-    """Return whether nothing is built of a file because of its content, if no text refers to it.
-
-    `also` is a pattern of further files to read.
+    """Return whether a file can be left out because of its content, unless another text refers to it: nothing is
+    rendered from it. `also` is a pattern of further files to read.
     """
     found = Discovery()
     found.also = also

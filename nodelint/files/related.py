@@ -104,7 +104,9 @@ class _RepositoryFiles:
         return found
 
     def _find_objects(self, name: str) -> list[str]:
-        """Return the files with an object of a name that may hold values for others."""
+        """Return the files with an object of this name and of a kind that may hold values for others, such as a
+        ConfigMap.
+        """
         if self._objects is None:
             self._objects = {}
             for path in self.paths:
@@ -113,7 +115,9 @@ class _RepositoryFiles:
         return self._objects.get(name, [])
 
     def list_objects(self, path: str) -> set[str]:
-        """Return the names of the objects in a file if some of them may hold values for others. Empty otherwise."""
+        """Return the names of the objects in a file if one of them may hold values for others, as a ConfigMap may.
+        Else return an empty set.
+        """
         if not path.endswith(_YAML):
             return set()
         data = read_content(self.paths[path], [])

@@ -152,7 +152,7 @@ def _faults(expression: LabelExpression, release: Version) -> Iterator[tuple[str
             yield fault, f"`{short(value, 24)}` is no value of a label"
     if expression.operator == "In" and not expression.values:
         yield f"key {key} with operator In must have a value defined", f"`{name} In` has no value"
-    # a negative number is no value of a label, which has been said above
+    # a negative number is no value of a label, which is reported above
     is_bound = len(expression.values) == 1 and integer(expression.values[0]) is not None
     if expression.operator in _BOUNDS and not is_bound:
         fault = f"key {key} with operator {expression.operator} must have a single positive integer value"

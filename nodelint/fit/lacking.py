@@ -214,9 +214,10 @@ def explain_label_clash(expressions: Sequence[LabelExpression], key: str, pool: 
 
 
 def explain_volume_conflict(first: VolumePlace, then: VolumePlace) -> Explanation | None:
-    """Return an explanation if a pod's two volumes need different values of a label, so that no node reaches both.
+    """Return an explanation if two volumes of a pod need different values of one label, so that no node can have
+    both.
 
-    None if they do not.
+    None if one node can have both volumes.
     """
     key = first.requirements.intersects(then.requirements)
     if key is None:

@@ -82,7 +82,7 @@ class Packer:
         self._filled = 0
         self._open: list[LaunchedNode] = []
         self._remaining: dict[int, dict[str, int]] = {}
-        # The objects stand beside the answers: an id is only theirs as long as they live.
+        # The objects are kept with the answers, because an id may be used again after an object is gone.
         self._merged: dict[tuple[int, int], tuple[Requirements, Requirements, Requirements | None]] = {}
         self._meeting: dict[tuple[int, int], tuple[Requirements, TypeSet]] = {}
 

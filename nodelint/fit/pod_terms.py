@@ -22,7 +22,7 @@ class Toleration(NamedTuple):
     effect: str | None
 
     def tolerates(self, key: str, value: str, effect: str) -> bool:
-        """Return whether it tolerates a taint, as `ToleratesTaint` of Kubernetes' core/v1 does, with `Lt`
+        """Return whether the toleration covers a taint, as `ToleratesTaint` of Kubernetes' core/v1 does, with `Lt`
         and `Gt`.
         """
         if self.effect and self.effect != effect:

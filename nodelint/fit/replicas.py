@@ -42,9 +42,8 @@ class Scalers:
 
 
 def _nearest(workload: Workload, scalers: Sequence[ClusterObject]) -> list[ClusterObject]:
-    """Return the autoscalers with the most folders in common with the workload.
-
-    Overlays of several clusters may each have one with this name.
+    """Return the autoscalers with the most folders in common with the workload: overlays of several clusters may
+    each have an autoscaler for a workload of this name.
     """
     near = [nearness(workload.source.path, scaler.source.path) for scaler in scalers]
     return [scaler for scaler, common in zip(scalers, near, strict=True) if common == max(near)]

@@ -274,7 +274,7 @@ class Tree:
             if place[1] is not None:
                 own = {pool.name for pool in found if _values_of(pool.pool) == place[1]}
                 found = [p for p in found if p.name not in own or _values_of(p.pool) == place[1]]
-            # Of folders that are near to the same pools the very same list: what is known of it serves them all.
+            # Folders that are near to the same pools share one list, and the facts that are cached for the list.
             found = self._pools_near[place] = self._pool_lists.setdefault(tuple(map(id, found)), found)
         return found
 

@@ -315,7 +315,9 @@ class Form(Protocol):
     def list_missing_below(
         self, roots: Sequence[str], sources: Sequence[Source]
     ) -> Iterator[tuple[str, MissingSource]]:
-        """Yield (root, missing) for each path that a root, or what it calls, names and that does not exist."""
+        """Yield (root, missing) for each path that a root, or a module that it calls, names and that
+        does not exist.
+        """
 
     def list_moves(self, folders: Iterable[str], sources: Sequence[Source]) -> Iterator[AddressMove]:
         """Yield the changes of addresses that files of some folders declare."""
@@ -352,9 +354,8 @@ class Form(Protocol):
         """
 
     def read_files_taken(self, path: str, codes: Sequence[str]) -> tuple[str, Mapping[str, bytes]] | None:
-        """Return a folder and the content of its files (by path) that the code of a template may include.
-
-        `codes` is the code. None if it includes no files.
+        """Return the folder of a template and those of its files (content by path) that the code `codes` may
+        include. None if the code includes no files.
         """
 
     # -- releases, and settings of the controller

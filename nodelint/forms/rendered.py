@@ -266,7 +266,7 @@ def lead_through(built: Built, overlay: Built) -> Built:
         origin = built.find_origin(at)
         if origin is None:
             return None
-        through = tuple(also._replace(at=_lead_place(also.at, overlay)) for also in origin.through)
+        through = tuple(also._replace(at=find_file_place(also.at, overlay)) for also in origin.through)
         if origin.at.source is not overlay.source:
             return origin._replace(through=through)
         below = overlay.find_origin(origin.at)
@@ -276,7 +276,7 @@ def lead_through(built: Built, overlay: Built) -> Built:
         assert built.map_edits is not None
         led = built.map_edits(edits)
         if isinstance(led, Withheld) and led.at is not None:
-            return led._replace(at=_lead_place(led.at, overlay))
+            return led._replace(at=find_file_place(led.at, overlay))
         return led
 
     parts = (*(part for part in built.parts if part != os.path.abspath(overlay.source.path)), *overlay.parts)
@@ -290,7 +290,8 @@ def lead_through(built: Built, overlay: Built) -> Built:
     )
 
 
-def _lead_place(at: Node | Span, overlay: Built) -> Node | Span:
+def find_file_place(at: Node | Span, overlay: Built) -> Node | Span:
+    """Return the place in a file of a part of a rendered overlay. A place in another text is returned unchanged."""
     origin = overlay.find_origin(at) if at.source is overlay.source else None
     return origin.at if origin is not None else at
 

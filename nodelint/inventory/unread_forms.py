@@ -212,7 +212,9 @@ def _count_objects(data: bytes) -> int:
 
 
 def _unescape(data: bytes) -> bytes:
-    """Return a text in which manifests in quoted texts, and those that Secrets encode, look like others."""
+    """Return a file's content with the escapes of quoted texts removed and the values of Secrets decoded, so that
+    one pattern finds the manifests in all of them.
+    """
     if b"Secret" in data:
         data = re.sub(_BASE64, lambda match: b64decode(match[0] + b"==="), data)
     return re.sub(rb"(?<!\\)\\++[nrt]", b"\n", data).replace(b"\\", b"") if b"\\" in data else data

@@ -47,8 +47,9 @@ def find_reference_fault(pool: NodePool) -> ControllerProblem | None:
 
 
 def _find_refusal(obj: Object, release: Version) -> ControllerProblem | None:
-    """Return the first fault for which the API server refuses an object. None for a part of an object, and for one
-    of another API version: it is judged as what it is converted to.
+    """Return the first fault for which the API server refuses an object.
+
+    None for a fragment of an object, and for an object of another API version, which is judged after its conversion.
     """
     if obj.partial or obj.of_cluster or obj.version != "v1" or not served(obj, release):
         return None

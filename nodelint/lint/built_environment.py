@@ -137,8 +137,8 @@ class Environment:
     def judge(self, made: BuiltOutcome, known: KnownFindings, earlier: Sequence[Environment] = ()) -> None:
         """Add the findings of this environment to `made`, without those in `known`.
 
-        `earlier` are the environments that were judged before: what the given values cause is in none of the default
-        values.
+        `earlier` are the environments that were judged before. A finding is only reported as caused by the given
+        values if the default values do not have it.
         """
         most = max(len(built.texts) for built in self._built)
         rounds = [self._judge_reading(number, made) for number in range(most)]
@@ -169,7 +169,7 @@ class Environment:
             made.reported.append(result)
 
     def _is_about_given(self, rule: Rule) -> bool:
-        """Return whether a rule about names applies to the given values alone: these are not there to be replaced."""
+        """Return whether a rule about names applies only to the given values, because nobody replaces these."""
         return bool(self._by_default and self._built[0].given) and not (self._settled or is_about_defaults(rule))
 
     def finds(self, result: Result) -> bool | None:
@@ -228,7 +228,7 @@ class Environment:
             results = [result for result in results if "class-reference" not in result.rule.tags]
         found: dict[object, Result] = {}
         unfixed: list[_Unfixed] = []
-        fixing = number == 0 and self._setup.only is None  # of a trial only what is found counts
+        fixing = number == 0 and self._setup.only is None  # only the findings of a trial count
         for result in results:
             built = built_of.get(id(result.span.source))
             led = self._place(result) if built is None else self._lead(result, built, fixing)
@@ -268,7 +268,7 @@ class Environment:
         if at is None:
             return None
         also = [*steps, *own] if built.by_default else [*own, *steps]
-        # A patch may stand in the file of the overlay itself.
+        # A patch may be written in the file of the overlay itself.
         files = [step for step in steps if os.path.basename(span_of(step.at).source.path) not in TABLE.names]
         shown = also if built.given else [*own, *files]
         also += list_given_parts(result, [at, *(place.at for place in shown)], built)
@@ -302,7 +302,7 @@ class Environment:
                 withheld = withheld or edits
             else:
                 suggestions.append(suggestion._replace(edits=edits.edits))
-        # Where an edit is offered, no other is withheld; what the rule has said itself stays.
+        # If an edit is offered, no reason is given for the others, except one of the rule itself.
         withheld = led.withheld if led.edits or suggestions else withheld or led.withheld
         return led._replace(suggestions=tuple(suggestions), withheld=withheld)
 

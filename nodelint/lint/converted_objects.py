@@ -135,11 +135,11 @@ class Converted:
             return span
         found = way.back(span, old)
         if found is None and now is not None and old is not None:
-            # The terms that conversion adds say what the family alone said before, or what none meant.
+            # The terms that conversion adds mean what the family, or no family, meant before.
             if _is_image(now, span):
                 return old.node.find("spec", "amiFamily") or _selector(now, span, old) or old.name_node
             expiry = now.node.find("spec", "template", "spec", "expireAfter")
-            # A Provisioner's nodes did not expire unless it said when.
+            # A Provisioner's nodes do not expire by default.
             if old.kind == "Provisioner" and _holds(expiry, span):
                 return old.node.find("spec", "ttlSecondsUntilExpired") or old.name_node
             return _consolidation(span, now, old)

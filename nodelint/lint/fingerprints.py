@@ -36,28 +36,25 @@ If these are unchanged, so is the fingerprint.
 """
 
 
-def fingerprints(
-    results: Sequence[Result], root: str = "", known: Known | None = None, *, located: bool = True
-) -> list[str]:
+def fingerprints(results: Sequence[Result], root: str = "", known: Known | None = None) -> list[str]:
     """Return a fingerprint of 32 hexadecimal digits for each result, in their order, all different.
 
     Paths are relative to the folder `root` (default: the working folder). Equal findings are numbered, so that their
-    order does not matter. `known` holds the fingerprints of the last run and is updated. Without `located` the path
-    is ignored, so that the same object in another file has the same fingerprints.
+    order does not matter. `known` holds the fingerprints of the last run and is updated.
     """
     if known is None:
-        return [_digest_numbered(*identity) for identity in identities(results, root, located=located)]
+        return [_digest_numbered(*identity) for identity in identities(results, root)]
     seen: Counter[str] = Counter()
     known_fingerprints = []
     now: Known = {}
     for result in results:
         at = result.finding.at
         if isinstance(at, Span):
-            fingerprint = _digest(*_parts(result, _path_of(result, root, located)))
+            fingerprint = _digest(*_parts(result, relative(result.span.source.path, root)))
         else:
             message = result.finding.message, *_extent(result)
-            key = id(at), id(result.object), result.rule.name, message, root, located
-            parts = () if key in known else _parts(result, _path_of(result, root, located))
+            key = id(at), id(result.object), result.rule.name, message, root
+            parts = () if key in known else _parts(result, relative(result.span.source.path, root))
             now[key] = known.get(key) or (at, result.object, _digest(*parts))
             fingerprint = now[key][2]
         seen[fingerprint] += 1
@@ -74,6 +71,7 @@ def identities(
 ) -> list[tuple[tuple[str, ...], int]]:
     """Return for each result the parts of its fingerprint and its number among equal ones; no two are alike.
 
+    Without `located` the path is ignored, so that the same object in another file has the same identity.
     Without `quoting`, the beginning of the message replaces the quoted parts: the same finding may name another
     object. A message that begins with a quotation keeps all quoted parts.
     """
@@ -91,10 +89,6 @@ def identities(
         seen[parts] += 1
         found.append((parts, seen[parts]))
     return found
-
-
-def _path_of(result: Result, root: str, located: bool) -> str:
-    return relative(result.span.source.path, root) if located else ""
 
 
 def relative(path: str, root: str = "") -> str:

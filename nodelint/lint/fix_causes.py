@@ -228,9 +228,10 @@ _END_OF_BLOCK = "\n}\n"
 
 
 def _find_around(obj: Object) -> tuple[str, str] | None:
-    """Return the code of the block around a document in it, up to other documents, without the names of blocks.
+    """Return the code directly before and after an embedded document, such as the resource around a heredoc.
 
-    None if the document stands in another one.
+    Names of blocks are removed from it. It ends at the neighbouring documents. None if another document contains
+    this one.
     """
     document, text, documents = obj.document, obj.source.text, obj.source.documents
     before, after = documents[: document.index][-1:], documents[document.index + 1 :][:1]

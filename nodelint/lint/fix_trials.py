@@ -80,12 +80,13 @@ def _object_place(obj: Object) -> tuple[int, int]:
 
 
 class Tried(NamedTuple):
-    """The result of trial edits: the changed objects, and the findings of these and of objects that read them.
+    """The result of trial edits: the changed objects, and the findings of the objects that were judged again.
 
-    `reported` counts findings by rule and object name (before the edits). `first` is one finding of each, `errors`
-    are those with an error, `messages` are all messages. `inventory` has the rendered manifests. `unread` names
-    files, rendered manifests and objects that can no longer be read. `context_sources` are the files read for
-    context, `judged` is the number of judged objects.
+    - `reported`: the number of findings by rule and name of the object, which is the name before the edits.
+    - `first`: one finding for each of these keys; `errors`: the keys with an error; `messages`: all messages.
+    - `inventory`: the rendered manifests after the edits.
+    - `unread`: the names of files, rendered manifests and objects that cannot be read any more.
+    - `context_sources`: the files that were read for context; `judged`: the number of judged objects.
     """
 
     inventory: Inventory

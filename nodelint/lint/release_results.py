@@ -81,7 +81,7 @@ def _milder(result: Result, chosen: Sequence[Chosen]) -> Result | None:
     note = f"Karpenter {old.version}, which {old.place} states, still serves it"
     if finding.edits:
         note += f"; `--fix --karpenter-version {NEWEST}` converts it"
-    # One upgrade converts all of them: of what is gone, what is to be done differs by what hinders it alone.
+    # One upgrade converts all objects of removed APIs: only the reasons that prevent a conversion differ.
     once = f"{finding.message} {finding.help}" if retired else finding.once
     return result._replace(finding=finding._replace(edits=(), safety=None, suggestions=(), note=note, once=once))
 

@@ -153,7 +153,7 @@ def drop_superseded(raw: Sequence[Result]) -> list[Result]:
     results = []
     for result in raw:
         as_grave = SEVERITIES[: SEVERITIES.index(result.severity) + 1]
-        # What is shown on request alone explains only what is shown as seldom.
+        # A finding that is shown only on request replaces only such findings.
         requested = (False, True) if result.finding.on_request else (False,)
         for name, severity, on_request in product(result.rule.gives_way_to, as_grave, requested):
             key = name, id(result.object), severity, on_request
@@ -316,7 +316,7 @@ class OccupiedSpans:
         if id(place.source) not in self._by_source:
             return False
         starts, spans = self._by_source[id(place.source)]
-        # They stand in order, so that all that may touch the place stand side by side.
+        # The spans are sorted, so that those that may touch the place are neighbours.
         at = bisect_right(starts, place.end) - 1
         while at >= 0 and spans[at].end >= place.start:
             if spans[at].touches(place):

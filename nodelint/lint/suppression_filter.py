@@ -17,8 +17,8 @@ from nodelint.text import Source
 class Suppressing(NamedTuple):
     """The files whose comments suppress findings.
 
-    `sources` are the files of the run. The comments of `beside`, which are not, suppress findings too, but are not
-    judged. `is_part`: the files of the run are a part of their repository.
+    `sources` are the files of the run. `beside` are other files: their comments suppress findings as well, but no
+    rule checks these comments. `is_part`: the files of the run are a part of their repository.
     """
 
     sources: Sequence[Source]

@@ -98,7 +98,9 @@ def _hidden(node: Node) -> list[int]:
 
 
 def _remove_branches(node: Node, away: Sequence[BranchSpan]) -> Node:
-    """Return a copy of a node without the content of these branches; the node itself if it has none of it."""
+    """Return a copy of a node without the content of these branches. Return the node itself if it contains none of
+    them.
+    """
     if node.kind == "scalar" or node.alias or not any(b.start < node.end and node.start < b.end for b in away):
         return node
     made = Node(node.source, node.start, node.end, node.kind, node.style, node.value)

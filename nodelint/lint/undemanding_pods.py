@@ -45,7 +45,7 @@ _DEMANDING_PARTS = (
 """Each text that `_DEMANDING` matches contains one of these."""
 _DEMANDING = re.compile(
     r"(?m)"
-    # what is there with a value in its line, or with deeper lines below it
+    # a key with a value on its line, or with deeper lines below it
     r"""^([ \t-]*)["']?(?:nodeSelector|affinity|nodeAffinity|podAffinity|podAntiAffinity|topologySpreadConstraints"""
     r"""|runtimeClassName|resourceClaims|nodeName|overhead)["']?:(?:[ \t]*(?!\{[ \t]*\}|\[[ \t]*\]|["']{2})[^\s]"""
     r"|[ \t]*\n(?:[ \t]*\n)*\1[ \t]*[ \t-][^\s])"

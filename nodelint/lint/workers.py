@@ -32,7 +32,7 @@ _MOST = 16
 
 def processes(jobs: int | None, objects: int) -> int:
     """Return the number of processes for a number of objects; `jobs` is the user's choice, None for automatic."""
-    if not hasattr(os, "fork") or sys.platform == "darwin":  # libraries of macOS do not stand a fork
+    if not hasattr(os, "fork") or sys.platform == "darwin":  # libraries of macOS may crash after a fork
         return 1
     if jobs is not None:
         return max(1, min(jobs, objects))
@@ -184,7 +184,7 @@ class _Worker:
                 file.write(answers)
             code = 0
         finally:
-            os._exit(code)  # neither traceback nor what is still to be printed: both are the other's
+            os._exit(code)  # no traceback, and no flush of buffered output, which the main process prints
 
     def _sent(self, reply: Any) -> bytes | None:
         file = io.BytesIO()

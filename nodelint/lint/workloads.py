@@ -224,7 +224,9 @@ def _texts_of_bases(found: Discovery, selecting: Mapping[str, str]) -> Iterator[
 
 
 def _patches_pods(path: str) -> bool:
-    """Return whether a file may patch what decides where pods are scheduled, without the name of an object."""
+    """Return whether a file may patch a field that decides where pods are scheduled, and does not name the patched
+    object.
+    """
     text = _text_with(path, None)
     if "patch" in text and re.search(_PATCHED, text) is not None:
         return True

@@ -47,7 +47,7 @@ def lead_also(also: Iterable[Also], built: Built | None) -> Iterator[Also]:
         if owner is None and built is not None and place.at.source is built.source:
             owner = built
         if owner is None:
-            yield place  # a file as it is written, such as one of Terraform, is no part of what is built
+            yield place  # a place in a file that is not rendered
             continue
         origin = owner.find_origin(place.at)
         if origin is not None:

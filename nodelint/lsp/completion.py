@@ -124,7 +124,7 @@ def _line_break(buffer: Buffer, found: Spot, holds: str) -> str:
     if not holds or found.place != "open" or re.fullmatch(r"[ -]*", head) is None:
         return ""
     if re.match(r"[^\S\r\n]*[^\s]", text[found.end :]):
-        return ""  # something stands behind it already
+        return ""  # there is text after it already
     # As the text has it elsewhere, else two blanks.
     behind = "- " if holds == "list" else r"\w"
     steps = re.finditer(rf"(?m)^([ -]*+)[\w./][\w./-]*+:[ \t]*+\r?\n( *+){behind}", text)

@@ -75,7 +75,7 @@ class Project:
             self._disk.clear()
             TABLE.forget()
         self.troubles = []
-        # A configuration counts once it is saved: what is half written would be complained about at each key.
+        # A configuration counts once it is saved: half of a new line would be an error at each key press.
         texts = {b.path: b.text for b in state.buffers.values() if os.path.basename(b.path) not in _SETTINGS}
         stand_in(texts)
         moved = self._read_texts(state)

@@ -221,7 +221,7 @@ class Server(LanguageServer):
         except Superseded:
             raise _modified() from None
         except Exception:
-            # A server that ends over one request takes every open text with it: said, and the next one is answered.
+            # If a failed request ended the server, every open text would lose it: log the error and go on.
             _log.exception("internal error, please report it")
             return None
 

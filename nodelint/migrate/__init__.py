@@ -173,10 +173,10 @@ def _without_selectors(old: Source, new: Source) -> tuple[Source, list[MoveNote]
 
 
 def left_in_rendered(made: MovedFiles, target: MoveTarget, inventory: Inventory) -> list[MoveNote]:
-    """Return notes on objects of rendered manifests that are still the other side's, or that have another default.
+    """Return notes on rendered objects that still belong to the other side, or that have another default now.
 
-    Such values come from values files and expressions, which no edit of one file can change. `inventory` is the
-    inventory of the converted files.
+    Their values come from values files and expressions, which no edit of one file can change. `inventory` is that of
+    the converted files.
     """
     lines = {source.path: _old_lines(before, source) for before, source in made.changed}
     notes: list[MoveNote] = []
@@ -237,8 +237,8 @@ def _place_notes(
 
 
 def _list_besides(rendered: Built, obj: Object, target: MoveTarget, made: MovedFiles) -> Iterator[_Left]:
-    """Yield what a class needs besides its own fields, if it was converted in a file that the rendered object is made
-    of: the file alone may have too little of the class for that.
+    """Yield what a class needs in addition to its own fields, if the class was converted in a file from which the
+    rendered object comes.
     """
     parts = set(rendered.parts)
     if not isinstance(obj, AutoModeClass) or parts.isdisjoint(os.path.abspath(old.path) for old, _ in made.changed):

@@ -88,7 +88,7 @@ def _say_no_label(key: str, target: MoveTarget) -> str:
 def _notes_of_auto_mode(pool: NodePool) -> Iterator[MoveNote]:
     found = lifetime(pool)
     for node, message in refused_parts(pool):
-        if found is None or node is not found.node or found.offer is None:  # what is offered is a step
+        if found is None or node is not found.node or found.offer is None:  # an offered change becomes a step
             yield note("by-hand", pool, node, message)
     yield from unset_notes(pool, "auto-mode")
 

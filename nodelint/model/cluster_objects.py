@@ -73,18 +73,18 @@ class Workload(ClusterObject):
 
     @cached_property
     def pod_spec(self) -> Node | None:
-        """Return the spec of its pods. None if it is written elsewhere, or if it is a placeholder."""
+        """Return the spec of the workload's pods. None if it is written elsewhere, or if it is a placeholder."""
         found = self.node.find(*WORKLOAD_KINDS[self.kind])
         return found if found is not None and found.kind == "mapping" else None
 
     @cached_property
     def pod_metadata(self) -> Node | None:
-        """Return the metadata of its pods. None if there is none."""
+        """Return the metadata of the workload's pods. None if there is none."""
         return self.node.find(*WORKLOAD_KINDS[self.kind][:-1], "metadata")
 
     @property
     def is_daemon(self) -> bool:
-        """Return whether one of its pods runs on each node."""
+        """Return whether the workload runs one pod on each node."""
         return self.kind == "DaemonSet"
 
 

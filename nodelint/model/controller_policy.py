@@ -149,12 +149,16 @@ class PolicyModule(NamedTuple):
         return ".".join(map(str, max(versions))) if versions and all(versions) else ""
 
     def v1_advice(self, newest: tuple[float, ...]) -> str:
-        """Return how to grant what v1 needs: the switch is an unknown argument in versions before `v1_since`."""
+        """Return the advice to set the switch for v1 permissions, and to update the module if its newest allowed
+        version `newest` does not have the switch.
+        """
         since = "" if newest >= self.v1_since else f" with version {'.'.join(map(str, self.v1_since))} or newer"
         return f"set `{self.v1_switch} = true`{since}"
 
     def switch_for(self, actions: Collection[str]) -> str:
-        """Return the argument that grants one of these actions. Empty if none is needed."""
+        """Return the argument of the module that grants one of these actions. Empty if none of them needs an
+        argument.
+        """
         return next((name for name, granted in self.switches.items() if set(granted) & set(actions)), "")
 
 

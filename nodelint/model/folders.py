@@ -57,7 +57,7 @@ SET_ASIDE = frozenset(
 
 
 def is_set_aside(path: str) -> bool:
-    """Return whether a file is in such a folder of its repository."""
+    """Return whether a file is below such a folder, in its repository: `old`, `archive` and the like."""
     return not SET_ASIDE.isdisjoint(os.path.dirname(path_in_repository(path)).lower().split("/"))
 
 

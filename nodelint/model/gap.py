@@ -84,7 +84,7 @@ class Gap(NamedTuple):
 
     @property
     def path(self) -> str:
-        """Return the path of its file or folder. Empty if it concerns no file."""
+        """Return the path of the file or folder of the gap. Empty if it concerns no file."""
         return self.file_place.path
 
     @property
@@ -129,7 +129,7 @@ def gap_of(
     transient: bool = False,
     fact: FactKind | None = None,
 ) -> Gap:
-    """Return the gap for an object or a file that a rule could not judge (None: no rule could).
+    """Return the gap for an object or a file that a rule could not judge. If `rule` is None, no rule could.
 
     `path` is empty if the rule judged nothing in the whole run, because facts are missing.
     """

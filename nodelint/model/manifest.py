@@ -159,12 +159,12 @@ class Object:
 
     @property
     def group(self) -> str:
-        """Return the group of its apiVersion: `karpenter.sh`; empty for the core group."""
+        """Return the group of the object's apiVersion: `karpenter.sh`; empty for the core group."""
         return self.api_version.rpartition("/")[0]
 
     @property
     def version(self) -> str:
-        """Return the version of its apiVersion: `v1`."""
+        """Return the version of the object's apiVersion: `v1`."""
         return self.api_version.rpartition("/")[2]
 
     @property
@@ -272,7 +272,7 @@ class NodePool(Object):
 
     @cached_property
     def taints(self) -> tuple[Taint, ...]:
-        """Return the permanent taints of its nodes (`taints`)."""
+        """Return the permanent taints of the pool's nodes (`taints`)."""
         return tuple(taint(n) for n in mappings_of(self.find_field(*_TEMPLATE, "taints")))
 
     @cached_property
@@ -282,7 +282,9 @@ class NodePool(Object):
 
     @cached_property
     def class_ref(self) -> ClassRef | None:
-        """Return the reference to the class of its nodes. None if `nodeClassRef` is missing or not a mapping."""
+        """Return the reference to the class of the pool's nodes. None if `nodeClassRef` is missing or
+        not a mapping.
+        """
         node = self.node.find("spec", "template", "spec", "nodeClassRef")
         if node is None or node.kind != "mapping":
             return None

@@ -237,7 +237,9 @@ def list_conditional(node: Node, document: Document) -> Iterator[tuple[str, Node
 
 
 def _is_comment(source: SourceText, at: int) -> bool:
-    """Return whether template code is in a YAML comment, where it is not meant to run. In Jinja it is."""
+    """Return whether template code is in a YAML comment, so that its author did not mean it to run. Jinja code in
+    one does run.
+    """
     before = source.text[source.text.rfind("\n", 0, at) + 1 : at]
     return "#" in before and re.search(_JINJA_NAME, source.path) is None
 

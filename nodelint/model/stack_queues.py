@@ -147,7 +147,7 @@ def _shuts_out_events(policy: _Resource) -> bool:
 
 
 def _is_given_away(name: str, made: Mapping[str, _Resource], root: Node) -> bool:
-    """Return whether an output, or a resource that may let others send, names a queue other than by its name."""
+    """Return whether an output, or a resource that may let others send, refers to a queue by more than its name."""
     named = re.compile(rf"(?<![\w:]){re.escape(name)}\b(?![\"'\s,.]{{1,80}}QueueName)")
     parts = [resource.text for other, resource in made.items() if not _is_reader(resource) and other != name]
     parts += [

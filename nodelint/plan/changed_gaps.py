@@ -97,7 +97,9 @@ def _find_changed_texts(was: Read, new: Read, has_objects: bool) -> Iterator[tup
 
 
 def _list_sourced(side: Read, place: str) -> list[str]:
-    """Return the lines that set variables of a script in the files that it sources."""
+    """Return the lines of files that a script sources (`source`, `.`) and that set a variable which the
+    script uses.
+    """
     text = read_text(side, place) or ""
     names = [name for name in _SOURCED.findall(text) if name]
     if not names:
@@ -246,7 +248,10 @@ def _find_changed_releases(was: Read, new: Read) -> Iterator[Gap]:
 
 
 def _list_releases(side: Read) -> dict[tuple[str, str], InputText]:
-    """Return the values of each such object, by the path of its file and by its kind and name."""
+    """Return the objects that pass values with pools or classes to a remote chart, each with its values as an input.
+
+    The keys are the path of the file below the side's root, and the kind and name of the object.
+    """
     taken = {part for built in side.inventory.built for part in built.parts}
     found: dict[tuple[str, str], InputText] = {}
     for source in side.found.sources:

@@ -92,8 +92,10 @@ class _EachRelease:
         return self.plan_for(self.options_of(old, new))
 
     def find_own(self, key: _Key, part: PoolPlan | ClassPlan) -> PoolPlan | ClassPlan | None:
-        """Return the pool or class in the plan for its own releases. None for a class whose change replaces no node
-        with another release, if its own plan does not say so.
+        """Return the outcome for a pool or class in the plan for the releases that files near it state.
+
+        None for a class whose change replaces no node with another release, if the plan for its own releases does
+        not have it.
         """
         at = self.planners[key].find_place(part.pair)
         own = self.parts[self.own_key(at)].get((type(part), *at))

@@ -137,7 +137,9 @@ _SAME_DURATION = "the same duration"
 
 
 def _lifetimes(pools: Stored) -> Iterator[Effect]:
-    """Yield the lifetimes of nodes that only are written differently: their hash is that of the duration."""
+    """Yield the lifetimes of nodes that are only written differently: the hash contains the duration,
+    not the text.
+    """
     for field in ("expireAfter", "terminationGracePeriod"):
         both = _both(pools, *_TEMPLATE, field)
         if both is not None and _are_same_duration(*both):

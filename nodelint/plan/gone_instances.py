@@ -1,4 +1,4 @@
-"""Objects of equal instances of a module: what an instance that is gone has made is deleted, the others stay."""
+"""Plan the deletion of the objects that a removed instance of a module created; equal instances keep theirs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def delete_gone(plan: Plan, gaps: Iterable[Gap]) -> tuple[Plan, list[Gap]]:
-    """Return the plan with a deleted pool or class for each gap of an instance that is gone, and the other gaps."""
+    """Return the plan with a deleted pool or class for each gap about a removed instance, and the remaining gaps."""
     found = list(gaps)
     pools, classes = [*plan.pools], [*plan.classes]
     made = {id(pool.pair.new) for pool in plan.pools}

@@ -69,11 +69,10 @@ def mark_recorded(reasons: Sequence[Reason]) -> Iterator[Reason]:
 
 
 def absorbs(kind: str, upgraded: tuple[Version, Version] | None) -> bool:
-    """Return whether a change of an object may be lost in an upgrade of Karpenter, because the new release hashes it
-    differently.
+    """Return whether nodes may miss a change of an object because the same commit upgrades Karpenter.
 
-    The new controller writes its own hash of the changed object on NodeClaims that have not drifted yet. Source:
-    provider pkg/controllers/nodeclass/hash/controller.go@v1.14.1:88-121.
+    The new release hashes the object differently: its controller writes the hash of the changed object on NodeClaims
+    that have not drifted yet. Source: provider pkg/controllers/nodeclass/hash/controller.go@v1.14.1:88-121.
     """
     return upgraded is not None and version(kind, upgraded[0]) != version(kind, upgraded[1])
 

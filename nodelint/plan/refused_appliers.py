@@ -44,7 +44,7 @@ class RefusedApplier(NamedTuple):
         }:
             return True
         path, name = built.applied_by
-        if not self.key:  # a file that stops its tool stops what it includes, too
+        if not self.key:  # a file that stops its tool also stops the files that it includes
             below = path_below(path, root) if name else os.pardir
             folder = os.path.dirname(self.path)
             return below == self.path or (name != "" and below.startswith(os.path.join(folder, "") if folder else ""))

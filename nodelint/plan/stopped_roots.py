@@ -44,7 +44,7 @@ _Roots = dict[int, tuple["Object", set[str]]]
 
 
 def find_stopped_roots(sides: Sequence[Read]) -> StoppedRoots:
-    """Return the roots that lack a file or module on one side, and that lack it not on the other one."""
+    """Return the roots that lack a file or module on one side only."""
     rows = TABLE.of_languages(path for side in sides for path in side.found.seen)
     if not rows:
         return _NONE

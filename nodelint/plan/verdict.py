@@ -263,7 +263,9 @@ def _family(old: dict[str, Any], new: dict[str, Any], _: Version) -> Iterator[Va
 
 
 def _kubernetes(sides: Sides, before: Resolution, _: Resolution | None, schemas: Schemas, alive: TypeSet) -> _Step:
-    """Return the reasons of another Kubernetes version: an alias resolves to the images of the cluster's version."""
+    """Return the reasons for drift if the cluster gets another Kubernetes version: aliases then resolve to other
+    images.
+    """
     node_class = sides.new_class if sides.new_class is not sides.node_class else sides.written_class
     if sides.moved is None or sides.node_class is None or node_class is None:
         return [], NONE

@@ -236,7 +236,9 @@ class Stated:
     def _choose(
         self, found: Sequence[Evidence], shared: int, roots: Sequence[tuple[str, ...]]
     ) -> tuple[Evidence, ...]:
-        """Return the best of some statements with equally many common folders, one for each release."""
+        """Return the statements that count among those in equally near folders, one for each release: first by the
+        number of folders in common with `roots`, then by weight.
+        """
         ranked: dict[tuple[int, int, bool], list[Evidence]] = {}
         for evidence in found:
             theirs = self._folders[evidence]

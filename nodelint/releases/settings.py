@@ -141,7 +141,7 @@ class StatedSettings:
         return [setting for install in self.installs for setting in stated_settings(install)]
 
     def files_with(self, pattern: re.Pattern[str] | str) -> tuple[list[Source], list[Source]]:
-        """Return which of all files, and which of the others, hold a text or match a pattern."""
+        """Return (found in `files`, found in `others`): the sources that contain a text or match a pattern."""
         found = self._matches.get(pattern)
         if found is None:
             searched = ([file for file in files if is_match(file, pattern)] for files in (self.files, self.others))

@@ -55,7 +55,9 @@ def settings_json(decisions: Decisions) -> dict[str, Any]:
 
 
 def list_suppressed(report: Report, known: Sequence[Result]) -> Iterator[tuple[Result, str, Span | None]]:
-    """Yield each finding that is not reported, what decided so, and the comment if it is one."""
+    """Yield (finding, decision, comment) for each finding that is not reported. The comment is None unless it is the
+    decision.
+    """
     for result, comment in report.suppressed:
         yield result, "comment" if comment is not None else "per-path-ignores", comment
     for result in known:

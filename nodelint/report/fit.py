@@ -190,7 +190,7 @@ _REFUSED = tuple(f"=> {sentence}" for sentence in list_all_clears("fit"))
 
 def _coloured(line: str, style: Style) -> str:
     if line.startswith("=>"):
-        # Yellow where a node may take it all the same: one of a node group, or after admission.
+        # Yellow if a node may accept the pod anyway: one of a node group, or after a change at admission.
         refused = "red" if line in _REFUSED else "yellow"
         doubtful = line.startswith("=> no ") or line.endswith(" pods")
         return style(line, bold=True, fg=refused if doubtful else "green")

@@ -248,7 +248,7 @@ def _places(group: FindingGroup, run: Run) -> str:
     return f"<p>also at {listed}{more}</p>"
 
 
-# -- what is accepted
+# -- accepted findings
 
 
 def _decisions(report: Report, run: Run) -> str:

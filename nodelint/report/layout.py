@@ -64,7 +64,7 @@ def columns(
     first: str, words: Sequence[str], width: int, most: int, what: Literal["types", "families"]
 ) -> Iterator[str]:
     """Yield words in lines after a first column, on at most `most` lines; one more line counts the rest."""
-    import textwrap  # here: what is laid out by `wrap` alone needs none of it
+    import textwrap  # here: most output only needs `wrap`
 
     room = max(width - len(first), 30)
     lines = textwrap.wrap(printable(" ".join(words)), room, break_on_hyphens=False, break_long_words=False)

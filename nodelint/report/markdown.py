@@ -25,7 +25,7 @@ MOST = 65_536
 """The most characters of a comment that GitHub accepts."""
 
 _BAR = "\\|"
-# Shares of it; what says how much was left out has to fit too.
+# Parts of the limit. The line that counts the omitted rows must fit as well.
 _FOR_ROWS = MOST * 6 // 10
 _FOR_NOTES = MOST // 10
 _FOR_MORE = 500
@@ -36,7 +36,7 @@ _AROUND = 3
 # Characters of a note, and reasons of what was skipped.
 _LONGEST_NOTE = 500
 _REASONS = 5
-# Files in which a cause is told, and further lines of each.
+# The most files that a cause lists, and the most further lines of each.
 _FILES = 5
 _LINES_OF_FILE = 10
 

@@ -80,7 +80,7 @@ class PlanBlock(NamedTuple):
 
     @property
     def tone(self) -> Covered:
-        """Return the verdict that decides the colour."""
+        """Return how many nodes are replaced, by which a format colours the block."""
         return tone_of(self.plan) if isinstance(self.plan, PoolPlan) else self.plan.verdict.replaced
 
     @property

@@ -53,7 +53,7 @@ def basis(answers: Answers) -> str:
 
 
 def title_of(status: Status, code: str) -> str:
-    """Return the heading of a group."""
+    """Return the heading of a group of nodes by their status and the code of the cause."""
     title = TITLES.get(code, code)
     return title if status != "unknown" else f"{title}?"
 

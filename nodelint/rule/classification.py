@@ -65,22 +65,22 @@ PROFILES: dict[str, frozenset[Group]] = {
 FIRST_VERSION = "0.1.0"
 """The first version of nodelint. A later rule states in `since` the version that introduced it."""
 TAGS: dict[Tag, str] = {
-    "names": "about names, which whoever installs a chart gives",
-    "class-reference": "about a pool's class that is not among the objects",
-    "template-code": "about the code of a template, which is judged before it is filled in",
-    "installation": "about the installation of the controller, which it reads itself with all that changes it",
-    "admission": "about what an API server or a controller takes: a newer release may take more than is known here",
-    "release-dependent": "about what a release refuses, and another may take",
-    "controller": "about what the controller does: of one before 1.0.0 nodelint does not know it",
-    "stated-release": "about a release that a file states: the finding stands there",
-    "workloads": "looks at workloads",
-    "demanding-workloads": "looks at the workloads that ask for more than a little",
-    "all-workloads": "looks at all workloads of a repository",
-    "retired-api": "asks to convert an object of an API that is gone",
-    "syntax": "about a file that cannot be read",
-    "ended-image": "about images that get no fixes any more",
-    "root-module": "looks at all files of the Terraform root modules with Karpenter, also if they do not name it",
-    "terraform": "says nothing in a run without Terraform files, where its file is not loaded",
+    "names": "judges names, which the user of a chart chooses",
+    "class-reference": "judges a reference to a class that is not in the run",
+    "template-code": "judges the code of a template before it is rendered",
+    "installation": "judges installations of the controller, which it finds itself",
+    "admission": "judges what the API server or the controller refuses: an unknown release may accept it",
+    "release-dependent": "judges what one release refuses and another may accept",
+    "controller": "judges what the controller does, which is not known for releases before 1.0.0",
+    "stated-release": "judges the release that a file states, and reports that line",
+    "workloads": "judges workloads",
+    "demanding-workloads": "needs only those workloads that request more than a little",
+    "all-workloads": "needs all workloads of a repository",
+    "retired-api": "asks to convert an object of a removed API",
+    "syntax": "reports a file that cannot be parsed",
+    "ended-image": "reports images that get no more fixes",
+    "root-module": "needs all files of the Terraform root modules with Karpenter, also those that do not name it",
+    "terraform": "reports nothing in a run without Terraform files, and is not loaded there",
 }
 """The tags of rules, each with a description: properties that the code which runs rules needs, in addition to the
 group.

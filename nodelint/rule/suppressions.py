@@ -137,7 +137,7 @@ def _find_comments(source: SourceText, pattern: str) -> list[Suppression]:
                 if around is None or around[2]:
                     here.append(_suppression(source, page if around is None else None, match))
             found += reversed(here)
-    # Values outside of the objects stand on a line each: defaults of variables, locals, and values of a template that
+    # Values outside of the objects are on a line each: defaults of variables, locals, and values of a template that
     # is no YAML before it is rendered.
     if source.path.endswith(TABLE.module_files) or source.masked:
         found += _find_line_comments(source, comment)

@@ -125,9 +125,8 @@ RELEASE_MESSAGE = "discovered karpenter version"
 
 
 def recognise(text: str, below_warning: bool = False) -> Cause | None:
-    """Return the cause of a line's message and error; None if it is unknown.
-
-    What NodePools say that the pod does not ask for is left out.
+    """Return the cause of the message and error of a line; None if it is unknown. Refusals of NodePools that the pod
+    does not select are ignored.
     """
     text = _without_other_pools(text)
     for first, rest, cause in _alternatives(below_warning):
@@ -141,9 +140,8 @@ _OTHER_POOL = "key karpenter.sh/nodepool, karpenter.sh/nodepool In ["
 
 
 def _without_other_pools(text: str) -> str:
-    """Return a text without the refusals of NodePools that have another name than the pod selects.
-
-    If no other refusal is left, return the whole text.
+    """Return a text without the refusals of NodePools that the pod does not select by name. If nothing else remains,
+    return the whole text.
     """
     if _OTHER_POOL not in text:
         return text

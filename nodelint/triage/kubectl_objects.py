@@ -44,7 +44,7 @@ _NO_STATUS = (
 
 
 def is_objects(head: str) -> bool:
-    """Return whether a text begins as YAML or JSON of Kubernetes objects."""
+    """Return whether the beginning of a text looks like Kubernetes objects in YAML or JSON."""
     return bool(_OBJECT.match(head) or _DOCUMENT.match(head))
 
 
@@ -273,7 +273,7 @@ def _yaml(text: str) -> list[Any]:
 
     try:
         hold(text)
-        return list(yaml.load_all(text, yaml.CBaseLoader))  # every scalar as its text: a time, too
+        return list(yaml.load_all(text, yaml.CBaseLoader))  # every scalar as its text, also a time
     except (yaml.YAMLError, ValueError) as error:
         mark = getattr(error, "problem_mark", None)
         where = f" at line {mark.line + 1}, column {mark.column + 1}" if mark else ""

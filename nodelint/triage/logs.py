@@ -216,7 +216,7 @@ class Reader:
         return [], False
 
     def _let_go(self) -> None:
-        """Count the kept lines as unread."""
+        """Count the kept lines of an incomplete entry as unread."""
         self.unread += len(self._held)
         self._held = []
 
@@ -337,7 +337,7 @@ class Reader:
 def _is_piece(line: bytes) -> bool:
     """Return whether an unreadable line looks like a piece of a line: the beginning or end of JSON, or columns."""
     if _INDENTED.match(line):
-        return False  # what an export has beside its lines
+        return False  # fields of an export other than its lines
     return b'":' in line or b"\t" in line or line.rstrip().endswith(b"}")
 
 

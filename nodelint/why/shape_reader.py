@@ -22,7 +22,7 @@ _ASKED = ("nodeSelector", "tolerations", "resourceClaims", "hostNetwork", "runti
 
 
 def _read_demands(pod: ClusterPod) -> Plain:
-    """Return the part of a pod's spec that restricts its node, without resources and other pods."""
+    """Return the fields of a pod's spec that restrict its node, except resources and constraints about other pods."""
     spec = pod.spec
     demands = {key: spec[key] for key in _ASKED if spec.get(key) is not None}
     affinity = mapping(spec.get("affinity"))
@@ -116,8 +116,8 @@ def _workloads(specs: Iterable[Plain]) -> list[Workload]:
     found = [o for o in objects(source, more=True) if isinstance(o, Workload)]
     if len(found) == len(written):
         return found
-    RUN.check_time()  # what is left out at the deadline is no pod that asks for nothing
-    # One of them cannot be read as YAML: each by itself, and that one as a pod that asks for nothing.
+    RUN.check_time()  # a pod left out at the deadline must not look like one without constraints
+    # One spec cannot be read as YAML: read each alone, and that one as a pod without constraints.
     return [_workload_alone(text_) for text_ in written]
 
 

@@ -1,1 +1,1 @@
-"""What Karpenter's two repositories say at a revision, and how the project's data follows it."""
+"""Read Karpenter's two repositories at a revision, and update the project's data from them."""

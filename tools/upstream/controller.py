@@ -18,7 +18,9 @@ Row = dict[str, Any]
 
 
 class Table:
-    """A list of rows, one a line, under a key of a data file. `news` says what changed, `by_hand` what is open."""
+    """Rows under a key of a data file, one a line. `news` describes the changes, `by_hand` what a person must still
+    do.
+    """
 
     def __init__(self, text: str, key: str) -> None:
         self.key = key
@@ -35,7 +37,7 @@ class Table:
 
 
 def follow_settings(table: Table, release: str, old: Release, new: Release) -> None:
-    """Rows of the settings that a release brought, and an end for those that it took."""
+    """Add rows for the settings that a release adds, and end the rows of those that it removes."""
     before, after = old.settings(), new.settings()
     for flag in sorted(after.keys() - before.keys()):
         setting = after[flag]
@@ -54,7 +56,7 @@ def follow_settings(table: Table, release: str, old: Release, new: Release) -> N
 
 
 def follow_gates(table: Table, release: str, old: Release, new: Release) -> None:
-    """Rows of the feature gates that a release brought, or took, or turned on."""
+    """Add rows for the feature gates that a release adds, removes or enables."""
     before, after = old.gates(), new.gates()
     for gate, on in after.items():
         row = table.row("gate", gate)
@@ -83,7 +85,7 @@ def _end(table: Table, row: Row, release: str, what: str) -> None:
 
 
 def _chart_value(release: Release, name: str) -> str | None:
-    """Return the chart's value behind a variable or a feature gate; None if the chart has none for it."""
+    """Return the chart value that sets a variable or a feature gate. None if the chart has none for it."""
     try:
         template = release.provider.show(release.revision, _TEMPLATE)
     except Unreadable:
@@ -97,9 +99,9 @@ def _chart_value(release: Release, name: str) -> str | None:
 
 
 def follow_support(table: Table, release: str, day: str, matrix: str) -> None:
-    """A row for a new minor version, whose day ends the support of the one before; and the range of Kubernetes.
+    """Add a row for a new minor version and its range of Kubernetes. Its day ends the support of the version before.
 
-    `matrix` is the table of the documentation (`_MATRIX`) at the revision of the documentation.
+    `matrix` is the table of Kubernetes versions (`_MATRIX`) at a revision of the documentation.
     """
     minor = release.rpartition(".")[0]
     spans = _range(matrix, release)
@@ -122,8 +124,8 @@ def follow_support(table: Table, release: str, day: str, matrix: str) -> None:
 
 
 def _range(matrix: str, release: str) -> tuple[str, str] | None:
-    """Return the range of the entry for a release: one of its own patch or an older one, else one of its minor
-    version.
+    """Return the range in the entry for a release: of the newest patch that is not newer, else of its
+    minor version.
     """
     entries = re.findall(r"appVersion: (\S+)\s+minK8sVersion: (\S+)\s+maxK8sVersion: (\S+)", matrix)
     minor, _, patch = release.rpartition(".")

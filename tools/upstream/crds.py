@@ -90,7 +90,7 @@ def flat(schema: dict[str, Any]) -> Flat:
     while pending:
         path, raw = pending.pop()
         found[path] = {keyword: raw[keyword] for keyword in KEYWORDS if keyword in raw}
-        if found[path].get("x-kubernetes-list-type") == "atomic":  # how updates are merged, not what is taken
+        if found[path].get("x-kubernetes-list-type") == "atomic":  # about merging, not about valid values
             del found[path]["x-kubernetes-list-type"]
         found[path]["rules"] = [rule["rule"] for rule in raw.get("x-kubernetes-validations") or []]
         pending += [(f"{path}.{name}", child) for name, child in (raw.get("properties") or {}).items()]
@@ -101,7 +101,7 @@ def flat(schema: dict[str, Any]) -> Flat:
 
 
 def schema_at_path(schema: dict[str, Any], path: str) -> dict[str, Any]:
-    """Return the part of a CRD's schema that a path names. Raise KeyError where there is none."""
+    """Return the part of a CRD's schema at a path. Raise KeyError if there is none."""
     raw = schema
     for step in re.findall(r"[^.\[\]{}]+|\[\]|\{\}", path):
         raw = (
@@ -111,7 +111,9 @@ def schema_at_path(schema: dict[str, Any], path: str) -> dict[str, Any]:
 
 
 def changes(kind: tuple[str, str], old: dict[str, Any], new: dict[str, Any]) -> Iterator[Change]:
-    """Yield what differs between two schemas of one kind, in the order of the paths; of new parts the topmost."""
+    """Yield the differences of two schemas of one kind, in the order of the paths. Of added parts only the topmost
+    is yielded.
+    """
     before, after = flat(old), flat(new)
     labels_old: set[str] = set()
     labels_new: set[str] = set()
@@ -154,7 +156,9 @@ def _of_keywords(kind: tuple[str, str], path: str, old: dict[str, Any], new: dic
 
 
 def _of_rules(kind: tuple[str, str], path: str, old: list[str], new: list[str]) -> Iterator[Change]:
-    """Rules that came or went; those that differ in the label keys they name only count as the same."""
+    """Yield the added and removed CEL rules. Two rules that differ only in the label keys that they name count as
+    equal.
+    """
     plain_old = {_LABELS.sub("", rule): rule for rule in old}
     plain_new = {_LABELS.sub("", rule): rule for rule in new}
     plain_old = {re.sub(r"[\s,]+", "", plain): rule for plain, rule in plain_old.items()}

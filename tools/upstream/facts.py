@@ -1,4 +1,6 @@
-"""What one release of Karpenter says: its labels, settings, feature gates, hashed fields and Kubernetes range."""
+"""Read the facts of a release of Karpenter: labels, settings, feature gates, hashed fields and the range of
+Kubernetes.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,7 @@ class Labels(NamedTuple):
 
 
 class Setting(NamedTuple):
-    """A setting of the controller: `of` is `core` or `provider`, `default` the text that it has by itself."""
+    """A setting of the controller: `of` is `core` or `provider`, `default` is the text of its default."""
 
     of: str
     variable: str
@@ -96,7 +98,7 @@ class Release:
         return Labels(frozenset(keys - {""}), normalized, values, unresolved)
 
     def settings(self) -> dict[str, Setting]:
-        """Settings by the name of their flag."""
+        """Return the settings by the name of their flag."""
         found: dict[str, Setting] = {}
         for of, source in self._sources(OPTIONS):
             constants = Constants(source)
@@ -120,7 +122,7 @@ class Release:
         return {name: value == "true" for name, value in pairs}
 
     def kubernetes(self) -> tuple[str, str]:
-        """Return the oldest and the newest minor version of Kubernetes that the controller takes."""
+        """Return the oldest and the newest minor version of Kubernetes that the controller supports."""
         source = self.provider.show(self.revision, KUBERNETES)
         found = [re.search(rf'{name}K8sVersion\s*=\s*"([^"]+)"', source) for name in ("Min", "Max")]
         if not found[0] or not found[1]:
@@ -134,10 +136,10 @@ class Release:
         return {"NodePool": core[1] if core else "", "EC2NodeClass": provider[1] if provider else ""}
 
     def hash_fields(self) -> dict[str, str]:
-        """Return how each field of a spec goes into its kind's hash: `hashed`, `ignored`, or the hash tag (`string`,
-        `set`).
+        """Return how each field of a spec counts in the hash of its kind: `hashed`, `ignored`, or its hash tag
+        (`string`, `set`).
 
-        A field below one that is ignored is ignored. Of a NodePool only the template is hashed.
+        A field below an ignored one is ignored. Only the template of a NodePool is hashed.
         """
         of_class = structs(self.provider.show(self.revision, NODECLASS), self._optional(KUBELET))
         of_pool = structs(self.core.show(self.core_revision, NODEPOOL), self.core.show(self.core_revision, NODECLAIM))

@@ -1,4 +1,4 @@
-"""A git directory of one of Karpenter's repositories, read at a revision. No work tree is needed."""
+"""Read a git directory of one of Karpenter's repositories at a revision. No work tree is needed."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ _COMMIT = re.compile(r"[-.]\d{14}-([0-9a-f]{12})$")
 
 
 class Unreadable(Exception):
-    """A revision or a file that is not there, or a folder that is not a git directory. The message says which."""
+    """Raised for a revision or a file that does not exist, or a folder that is no git directory. The message names
+    it.
+    """
 
 
 class Repository:
@@ -32,7 +34,7 @@ class Repository:
         return done.stdout
 
     def show(self, revision: str, path: str) -> str:
-        """Return a file at a revision. Raise Unreadable where it is not there."""
+        """Return a file at a revision. Raise Unreadable if it does not exist there."""
         return self.git("show", f"{revision}:{path}")
 
     def contains(self, revision: str, path: str) -> bool:
@@ -43,11 +45,13 @@ class Repository:
         return self.git("ls-tree", "-r", "--name-only", revision, f"{folder}/").splitlines()
 
     def day(self, revision: str, path: str | None = None) -> str:
-        """Return the day of a commit (`2026-08-20`), or of the last one up to it that changed a path."""
+        """Return the day of a commit (`2026-08-20`). With `path`, return that of the last commit before it that
+        changed the path.
+        """
         return self.git("log", "-1", "--format=%cs", revision, *(("--", path) if path else ())).strip()
 
     def commit(self, revision: str, length: int = 40) -> str:
-        """Return the hash of the commit that a revision names, cut to a length."""
+        """Return the hash of the commit that a revision names, shortened to `length` characters."""
         return self.git("rev-parse", "--verify", f"{revision}^{{commit}}").strip()[:length]
 
     def tags(self) -> frozenset[str]:

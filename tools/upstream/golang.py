@@ -1,4 +1,4 @@
-"""As much of Go's source as the facts need: constants, calls, maps, struct tags. Nothing is compiled."""
+"""Parse the Go source that the facts need: constants, calls, maps, struct tags. Nothing is compiled."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ _FIELD = re.compile(r"^\s+(?:(\w+)\s+)?(\S+)\s+`([^`]*)`", re.MULTILINE)
 
 
 class Unresolved(Exception):
-    """An expression whose value is not known here. The message is the expression."""
+    """Raised for an expression with an unknown value. The message is the expression."""
 
 
 class Constants:
-    """The text constants of some files; a later file does not hide an earlier one's names."""
+    """The text constants of some files. If two files define a name, the first one counts."""
 
     def __init__(self, *sources: str) -> None:
         self._found: dict[str, str] = {}
@@ -42,7 +42,7 @@ class Constants:
                 self._found.setdefault(name, expression)
 
     def value(self, expression: str, depth: int = 0) -> str:
-        """Return the text that an expression stands for. Raise Unresolved."""
+        """Return the text that is the value of an expression. Raise Unresolved."""
         expression = expression.strip()
         if depth > 10:
             raise Unresolved(expression)
@@ -62,7 +62,7 @@ class Constants:
 
 
 def inside(source: str, opening: str) -> Iterator[str]:
-    """Yield what stands between the bracket that ends each match of a pattern and the one that closes it."""
+    """Yield the text in the brackets that each match of a pattern opens."""
     for match in re.finditer(opening, source):
         depth = 1
         for end in range(match.end(), len(source)):
@@ -73,7 +73,7 @@ def inside(source: str, opening: str) -> Iterator[str]:
 
 
 def arguments(text: str) -> list[str]:
-    """Return a list of arguments, split at its commas: not those in brackets or in texts."""
+    """Return the arguments of a list, split at its commas, except commas in brackets or in strings."""
     text = re.sub(r"(^|\s)//.*$", "", text, flags=re.MULTILINE)
     found, depth, start, quoted = [], 0, 0, False
     for index, char in enumerate(text):

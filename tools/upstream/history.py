@@ -1,4 +1,4 @@
-"""Facts of many releases as windows: since which release, and until which one."""
+"""Represent facts of many releases as ranges: the first and the last release with a value."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ Window = dict[str, Any]
 
 
 def windows(values: Iterable[tuple[str, Mapping[str, Any]]]) -> dict[str, list[Window]]:
-    """For each key its values in turn, `{"since": release, "is": value}`; `until` where it ends for good or for now.
+    """Return for each key its values in order: `{"since": release, "is": value}`, with `until` for a value that
+    ends.
 
-    `values` holds the releases in the order of their versions, each with the value of every key that it has.
+    `values` has the releases in the order of their versions, each with the value of every key that it has.
     """
     found: dict[str, list[Window]] = {}
     before: Mapping[str, Any] = {}
@@ -26,7 +27,7 @@ def windows(values: Iterable[tuple[str, Mapping[str, Any]]]) -> dict[str, list[W
 
 
 def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterable[str]:
-    """Yield what came, went and changed between the values of two releases, in words."""
+    """Yield the values that were added, removed or changed between two releases, as text."""
     for key in sorted(old.keys() | new.keys()):
         if key not in old:
             yield f"{key} came: {new[key]}"

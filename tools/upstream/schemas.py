@@ -1,4 +1,4 @@
-"""Changes of the CRDs written into `schemas/`: fields, values, keywords and label keys, each with its release."""
+"""Write changes of the CRDs into `schemas/`: fields, values, keywords and label keys, each with its release."""
 
 from __future__ import annotations
 
@@ -17,7 +17,9 @@ Raw = dict[str, Any]
 
 
 class Outcome(NamedTuple):
-    """What became of a change: `written`, `there` (the schema has it already) or `by hand`, and what it was."""
+    """The result for a change: `written`, `there` (the schema already has it) or `by hand`; and the
+    change as text.
+    """
 
     result: str
     what: str
@@ -35,7 +37,7 @@ class SchemaFile:
         return json.dumps(self.root, indent=2, ensure_ascii=False) + "\n"
 
     def follow(self, newest: str) -> None:
-        """Name the newest release that the facts come from."""
+        """Write the newest release from which the facts come."""
         self.root["$comment"] = _COMMENT.sub(rf"\g<1>{newest}", self.root["$comment"])
 
     def apply(self, change: Change, release: str, released: bool = True) -> Outcome:
@@ -64,7 +66,7 @@ class SchemaFile:
     # -- where things are
 
     def _places(self, path: str) -> list[Raw] | None:
-        """Return the schema of a path: what stands there itself, then what its `$ref` leads to."""
+        """Return the schemas of a path: the one that is written there, then those to which its `$ref` leads."""
         found: list[Raw] = [self.root]
         for step in re.findall(r"[^.\[\]{}]+|\[\]|\{\}", path):
             inner = [_inner(raw, step) for raw in found]

@@ -1,4 +1,4 @@
-"""The project's data files as they are laid out, with one part of them replaced."""
+"""Replace one part of a data file and keep the layout of the rest."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 
 def wrapped(items: Sequence[str], count: int) -> str:
-    """Return items separated by commas, with a number of them in each line."""
+    """Return items separated by commas, with `count` of them on each line."""
     rows = [", ".join(items[start : start + count]) for start in range(0, len(items), count)]
     return ",\n".join(f"  {row}" for row in rows)
 
@@ -23,9 +23,8 @@ def pairs(items: Mapping[str, str]) -> list[str]:
 
 
 def with_block(text: str, key: str, body: str) -> str:
-    """Return a file's text with another content in the brackets of a key at the top level.
-
-    Raise ValueError without one.
+    """Return a file's text with new content in the brackets of a key at the top level. Raise ValueError if it lacks
+    the key.
     """
     made, count = re.subn(
         rf'^( "{re.escape(key)}": [\[{{])\n(?:.*?\n)??( [\]}}],?)$',
@@ -40,7 +39,7 @@ def with_block(text: str, key: str, body: str) -> str:
 
 
 def with_text(text: str, key: str, value: str) -> str:
-    """Return a file's text with another text under a key at the top level."""
+    """Return a file's text with a new string for a key at the top level."""
     made, count = re.subn(
         rf'^( {{1,2}}"{re.escape(key)}": )"(?:[^"\\]|\\.)*"',
         lambda match: match[1] + json.dumps(value),
@@ -54,7 +53,7 @@ def with_text(text: str, key: str, value: str) -> str:
 
 
 def with_newest(text: str, key: str, newest: str) -> str:
-    """Return a JSON text whose range of releases under `key`, such as `1.0.0 to 1.14.1`, ends with `newest`."""
+    """Return a JSON text in which the range of releases of `key`, such as `1.0.0 to 1.14.1`, ends with `newest`."""
     value = str(json.loads(text)[key])
     made = re.sub(r"(\d+\.\d+\.\d+ to v?)\d+\.\d+\.\d+", rf"\g<1>{newest}", value)
     return with_text(text, key, made)

@@ -1,4 +1,4 @@
-"""What a person must look at between two revisions: changed files that decide behaviour, commits, new messages."""
+"""List what a person must read between two revisions: changed files that decide behaviour, commits, new messages."""
 
 from __future__ import annotations
 
@@ -55,7 +55,9 @@ _SAYS = re.compile(
 def files(
     repository: Repository, old: str, new: str, watched: dict[str, tuple[str, ...]]
 ) -> Iterator[tuple[str, str]]:
-    """Subject and file, with its lines added and removed. Tests, generated code and CRDs are left out."""
+    """Yield (subject, file with its added and removed lines) for each changed file, without tests, generated code
+    and CRDs.
+    """
     for subject, folders in watched.items():
         for line in repository.git("diff", "--numstat", "--no-renames", old, new, "--", *folders).splitlines():
             added, removed, path = line.split("\t")
@@ -64,7 +66,9 @@ def files(
 
 
 def commits(repository: Repository, old: str, new: str) -> Iterator[str]:
-    """Commits that bring, mend or break something, also those without a word for it; not docs, tests and the like."""
+    """Yield the commits that may change behaviour: those whose title does not begin with a word such as `docs` or
+    `test`, and those that name a breaking change.
+    """
     log = repository.git("log", "--format=%h %cs %s%x1f%b%x1e", f"{old}..{new}")
     for entry in log.split("\x1e"):
         head, _, body = entry.strip().partition("\x1f")
@@ -74,7 +78,7 @@ def commits(repository: Repository, old: str, new: str) -> Iterator[str]:
 
 
 def messages(repository: Repository, old: str, new: str, watched: dict[str, tuple[str, ...]]) -> Iterator[str]:
-    """Texts of errors and conditions that are new in the watched folders: candidates for `triage.json`."""
+    """Yield the new texts of errors and conditions in the watched folders: candidates for `triage.json`."""
     folders = [folder for watched_folders in watched.values() for folder in watched_folders]
     gone: set[str] = set()
     came: dict[str, None] = {}

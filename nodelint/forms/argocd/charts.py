@@ -54,7 +54,9 @@ def find_values_patch(root: Node) -> Node | None:
 
 
 def name_applier(root: Node, spec: Node) -> str:
-    """Return the name of an Application; those of a set are told apart by where they go."""
+    """Return the kind and name of an Application. For an ApplicationSet, add the destination of one of its
+    Applications, so that their names differ.
+    """
     names = [text_of(root.get("kind")), text_of(root.find("metadata", "name"))]
     if names[0] == "ApplicationSet":
         names += [text_of(spec.find("destination", key)) for key in ("name", "server", "namespace")]

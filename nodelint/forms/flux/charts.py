@@ -133,7 +133,9 @@ _MOST_BESIDE = 100
 
 
 def _list_other_files(folder: str, tree: RepositoryTree) -> Iterator[tuple[str, Source]]:
-    """Yield some files of a folder that are not in the run: an object with values need not name Karpenter."""
+    """Yield files of a folder that are not in the run, up to a limit: an object with values need not
+    name Karpenter.
+    """
     names = gate.names(folder) if gate.is_folder(folder) else []
     manifests = [name for name in names if name.endswith((".yaml", ".yml"))]
     for path in (os.path.join(folder, name) for name in manifests[:_MOST_BESIDE]):

@@ -50,7 +50,9 @@ def list_remote_charts(source: Source) -> Iterator[RemoteUse]:
 
 
 def _list_values_of_pools(spec: Node) -> Iterator[tuple[str, Node]]:
-    """Yield the name and the root of each values file in the repository that an object names and that makes pools."""
+    """Yield (name, root) for each values file that an object names, that is in the repository, and that
+    makes pools.
+    """
     folder = os.path.dirname(os.path.abspath(spec.source.path))
     top = find_top(folder)
     if top is None:

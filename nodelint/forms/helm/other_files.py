@@ -38,7 +38,9 @@ def read_taken_files(chart: str, codes: Sequence[str]) -> dict[str, bytes]:
 
 
 def _make_pattern(formatting: str, quoted: str, raw: str) -> str:
-    """Return the pattern of the names that code writes; what it formats may be anything."""
+    """Return the pattern of the file names that code may write. It matches any text in the place of a formatted
+    value.
+    """
     return re.sub(r"%[-+#0-9.]*[a-zA-Z]", "*", quoted or raw) if formatting else quoted or raw
 
 

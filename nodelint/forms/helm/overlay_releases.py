@@ -8,8 +8,8 @@ from functools import partial
 
 from nodelint.base.tuples import NamedTuple
 from nodelint.forms.helm.chart_values import RELEASES, find_releases
-from nodelint.forms.rendered import Built
-from nodelint.model.finding import Span, span_of
+from nodelint.forms.rendered import Built, find_file_place
+from nodelint.model.finding import span_of
 from nodelint.model.gap import Gap
 from nodelint.text import Node, Source, SourceText
 
@@ -43,19 +43,13 @@ def find_overlay_releases(
 ) -> Iterator[OverlayRelease]:
     """Yield the releases in rendered overlays, with the files in which their values are written."""
     for overlay in filter(may_hold_releases, overlays):
-        find_place = partial(_find_place, overlay)
+        find_place = partial(find_file_place, overlay=overlay)
         for path, given, root, unread, by in find_releases(charts, sources, [overlay.source], find_place):
             files: dict[int, SourceText] = {}
             for source in given:
                 texts = [source] if source is not overlay.source else _list_files(overlay, root)
                 files.update((id(text), text) for text in texts)
             yield OverlayRelease(path, tuple(files.values()), root, overlay, unread, (overlay.cluster, by[1]))
-
-
-def _find_place(overlay: Built, at: Node | Span) -> Node | Span:
-    """Return the place in a file of a part of a rendered overlay. A place in another text is returned unchanged."""
-    origin = overlay.find_origin(at) if at.source is overlay.source else None
-    return origin.at if origin is not None else at
 
 
 def _list_files(overlay: Built, root: Node) -> list[SourceText]:

@@ -171,7 +171,7 @@ def _list_of_template(source: Source, chart: str, inputs: ChartInputs) -> Iterat
 
 
 def _narrow(name: str, value: Node, chart: str) -> Iterator[InputText]:
-    """Yield the items of a value that name a chart, or the whole value if none does."""
+    """Return the items of a value that name a chart. If none does, return the value itself."""
     items = value.items or [entry.value for entry in value.entries]
     named = [item for item in items if names_chart(item.text, chart)]
     for node in named or [value]:

@@ -24,7 +24,9 @@ _OBJECT = re.compile(r"(?m)^apiVersion:")
 
 
 class UnnamedValues:
-    """Finds these files among the files of one side of a plan. Files are searched by their keys."""
+    """Finds values files that nothing names, among the files of one side of a plan. Files are searched by their
+    keys.
+    """
 
     def __init__(self, files: UnreadInputs) -> None:
         self._files = files

@@ -67,7 +67,7 @@ class GivenTexts:
 
     @cached_property
     def _users(self) -> dict[str, list[str]]:
-        """The charts that depend on a chart by `file://`, by the folder of that chart."""
+        """Return the charts that depend on a chart by `file://`, by the folder of that chart."""
         found: dict[str, list[str]] = {}
         for path in self._shown:
             if os.path.basename(path) == CHART:
@@ -77,7 +77,7 @@ class GivenTexts:
 
     @cached_property
     def _values(self) -> list[str]:
-        """The paths that may be values files, in order: those below one folder follow each other."""
+        """Return the sorted paths that may be values files, so that those in one folder are neighbours."""
         return sorted(path for path in self._shown if path.endswith(_VALUES) and os.path.basename(path) != CHART)
 
     def _list_own(self, chart: str) -> Iterator[str]:
@@ -100,7 +100,7 @@ class GivenTexts:
 
     @cached_property
     def _installing_by_word(self) -> dict[str, list[str]]:
-        """The texts that may install a chart by an object, by HCL or by a command, by each word in them."""
+        """Return the texts that may install a chart by an object, by HCL or by a command, by each word in them."""
         programs = [path for path in self._shown.values() if path.endswith(TABLE.endings)]
         texts = [_read(path) for path in self._installing]
         texts += [text for text in map(_read, sorted(set(programs) - set(self._installing))) if "helm" in text]

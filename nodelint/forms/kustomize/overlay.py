@@ -56,7 +56,7 @@ class Overlay(OverlayRun):
         except BudgetSpent as limit:
             raise BuildError(kustomization.start, str(limit), fails=False) from None
         for resource in self.resources:
-            patches.make_texts(_drop_null(resource, "annotations"))
+            patches.make_texts(_drop_null_annotations(resource))
         self.resources = [resource for resource in self.resources if not _is_local(resource)]
         patches.check_unique(self.resources)
 
@@ -294,16 +294,16 @@ class Overlay(OverlayRun):
             holder.put(path[-1], changed)
 
 
-def _drop_null(resource: Resource, field: str) -> YamlTree | None:
-    """Return the mapping of a metadata field. A null field is removed, as in kustomize."""
+def _drop_null_annotations(resource: Resource) -> YamlTree | None:
+    """Return the annotations of an object. Null or empty ones are removed, as in kustomize."""
     metadata = resource.value.get("metadata")
-    found = metadata.get(field) if metadata is not None else None
+    found = metadata.get("annotations") if metadata is not None else None
     if (
         metadata is not None
         and found is not None
         and (found.is_null or (found.kind == "mapping" and not found.fields))
     ):
-        del metadata.fields[field]
+        del metadata.fields["annotations"]
         return None
     return found
 

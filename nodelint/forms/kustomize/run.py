@@ -23,7 +23,7 @@ class OverlayRun:
 
     - `parts`: the absolute paths of the files that were read.
     - `notes`: parts that are not rendered and do not affect other objects, each with its place.
-    - `lost`, `unmatched`: effects of patches that may not be intended.
+    - `lost`: list items that patches remove; `unmatched`: patches without a target.
     - `is_incomplete`: objects are missing that only kustomize could add.
     - `generated`: generated ConfigMaps by name. Only replacements use them.
     """

@@ -88,7 +88,9 @@ def _find_holder(top: Node) -> Node:
 
 
 def _list_steps(node: Node) -> list[int]:
-    """Return the steps from the root to a value. A value that was merged may be in no list of its parent."""
+    """Return the steps from the root to a value. Raise `_MissingValue` if the value was merged from another file and
+    its parent does not contain it.
+    """
     try:
         return find_steps(node)
     except StopIteration:

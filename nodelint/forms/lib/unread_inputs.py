@@ -48,11 +48,11 @@ class UnreadInputs:
 
     @cached_property
     def variables(self) -> VariableInputs:
-        """Return what finds the values of variables in the files."""
+        """Return a finder of the values of variables in the files."""
         return VariableInputs(self.top)
 
     def keep(self, kind: Callable[[UnreadInputs], _Kept]) -> _Kept:
-        """Return what a form computes from the files for all charts. It is made at the first call."""
+        """Return the result of `kind` for these files, which is computed once for all charts."""
         if kind not in self._kept:
             self._kept[kind] = kind(self)
         return self._kept[kind]  # type: ignore[return-value]

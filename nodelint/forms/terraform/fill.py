@@ -79,7 +79,9 @@ class FillWriter:
         self.add(self.source.text[start:end], start)
 
     def value(self, piece: TemplatePiece, pieces: Sequence[tuple[str, Node | None]], whole: bool) -> None:
-        """Add the output of template code: `pieces` of text, each with the value from which it comes."""
+        """Add the output of template code: `pieces` of text, each with the value from which it comes. `whole`: all
+        of it is known.
+        """
         code = self.code_at(piece.start, piece.end)
         own = self.source.path.endswith(ENDS)
         for text, node in pieces:
@@ -189,7 +191,9 @@ class FileFiller:
         return is_read and self.holds_manifests(expression)
 
     def holds_manifests(self, expression: HclExpression) -> bool:
-        """Return whether an expression reads manifests of a file, which are judged there."""
+        """Return whether an expression that reads a file may read manifests. These are judged in that file. False
+        for user data.
+        """
         before = self.text[max(0, expression.start - 80) : expression.start].rstrip()
         name = re.search(r"(?<![\w-])([\w-]++)\"?\s*+[=:]$", before)
         return name is None or name[1] not in ("userData", "user_data")

@@ -199,7 +199,7 @@ class TerraformInputs:
         tokens = [token for token in file.words.tokens if place.start <= token.start and token.end <= place.end]
         tokens = [token for token in tokens if token.kind != "nl"]
         ends = [next(iter(tokens[index + 1 : index + 2]), token).kind in "])}" for index, token in enumerate(tokens)]
-        # A comma behind the last entry says nothing.
+        # A comma after the last entry has no meaning.
         written = (token for token, is_last in zip(tokens, ends, strict=True) if not (is_last and token.kind == ","))
         words = [text[token.start : token.end] for token in written]
         return " ".join(words) or " ".join(text[place.start : place.end].split())

@@ -57,7 +57,7 @@ class KarpenterCall:
     def makes_node_role(self) -> bool | None:
         """Return whether the call creates the role of the nodes. None if that is not known."""
         if self.is_addons:
-            create = self._in_map("karpenter_node", "create_iam_role")
+            create = self._of_nodes("create_iam_role")
             return create is None or (self._blocks.flag(create, self._path))
         if self.allows_majors(18, 19):
             return self.flag("create_iam_role", True)
@@ -67,7 +67,7 @@ class KarpenterCall:
     def node_role_arn(self) -> str | None:
         """Return the expression that the call passes as the ARN of the nodes' role. None if it passes none."""
         if self.is_addons:
-            return self._in_map("karpenter_node", "iam_role_arn")
+            return self._of_nodes("iam_role_arn")
         return self.given.get("iam_role_arn" if self.allows_majors(18, 19) else "node_iam_role_arn")
 
     @property
@@ -80,8 +80,8 @@ class KarpenterCall:
         if self.makes_node_role is not True:
             return None
         if self.is_addons:
-            name = self._in_map("karpenter_node", "iam_role_name")
-            prefix = self._in_map("karpenter_node", "iam_role_use_name_prefix")
+            name = self._of_nodes("iam_role_name")
+            prefix = self._of_nodes("iam_role_use_name_prefix")
             has_suffix = True if prefix is None else self._blocks.flag(prefix, self._path)
         else:
             key = "iam_role" if self.allows_majors(18, 19) else "node_iam_role"
@@ -129,9 +129,9 @@ class KarpenterCall:
             return False if False in made else None if None in made else True
         return self.flag("create_pod_identity_association", True) if self.allows_majors(21) else None
 
-    def _in_map(self, argument: str, key: str) -> str | None:
-        """Return the expression of a key in an argument that is an object. None if there is none."""
-        written = self.given.get(argument, "")
+    def _of_nodes(self, key: str) -> str | None:
+        """Return the expression of a key in the argument `karpenter_node`. None if there is none."""
+        written = self.given.get("karpenter_node", "")
         return own_arguments(written.strip()[1:-1]).get(key) if written.startswith("{") else None
 
 

@@ -86,9 +86,8 @@ def _whole(missing: MissingSource) -> str:
 
 
 def list_missing_below(roots: Sequence[str], sources: Sequence[Source]) -> Iterator[tuple[str, MissingSource]]:
-    """Yield (root, missing) for the modules and files that do not exist.
-
-    A root module or unit, or what it calls, names them.
+    """Yield (root, missing) for the modules and files that do not exist, and that a root module or unit, or a module
+    that it calls, names.
     """
     modules = Modules(sources)
     for root in roots:

@@ -185,7 +185,7 @@ class ModuleFiles:
     def source(self, path: str) -> Source | None:
         """Return a file of the repository. None if it cannot be read."""
         if path not in self._sources:
-            from nodelint.text.source import Source  # here, because the text's module reads Terraform, too
+            from nodelint.text.source import Source  # here, because that module imports the readers of Terraform
 
             try:
                 self._sources[path] = Source(os.path.relpath(path), gate.read(path, _LARGEST).decode())

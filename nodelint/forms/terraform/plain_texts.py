@@ -1,4 +1,4 @@
-"""Texts that Terraform fills nothing into: their objects are in each environment, beside others that differ there."""
+"""Texts into which Terraform inserts no values: every environment of their module gets the same objects."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def list_plain_texts(
         modules.budget = EvaluationBudget()
         try:
             variants = modules.variants(folder)
-        except BudgetSpent:  # said where its texts are filled in
+        except BudgetSpent:  # reported when its texts are rendered
             continue
         for path in _list_own(folder, modules, left) if len(variants) > 1 else ():
             source = left[path]
@@ -46,7 +46,7 @@ def list_plain_texts(
 
 
 def _list_own(folder: str, modules: Modules, left: Mapping[str, Source]) -> list[str]:
-    """Return which of some texts are a module's: its own files, and those that they read by name."""
+    """Return those of some texts that belong to a module: files of its folder, and files that these read by name."""
     own = [file.source.path for file in modules.files(folder)]
     named = (os.path.abspath(text) for path in own for text in list_texts(path))
     return [path for path in dict.fromkeys((*map(os.path.abspath, own), *named)) if path in left]

@@ -74,7 +74,7 @@ def _default_of_module(block: BlockText, given: dict[str, str]) -> bool | None:
 
 
 def are_only_tagged(tagged: Sequence[TaggedSubnets], key: str, blocks: TerraformBlocks) -> bool:
-    """Return whether no other subnets than these public ones have a tag, by whatever Terraform's files set."""
+    """Return whether these public subnets are the only ones to which the Terraform files give the tag."""
     others = [found.at for found in blocks.tag_values(key, settled=False) if "subnets" in found.on]
     keys = [found.at for found in tagged]
     return all(
@@ -84,7 +84,7 @@ def are_only_tagged(tagged: Sequence[TaggedSubnets], key: str, blocks: Terraform
 
 
 def has_tagged_private_subnets(path: str, key: str, value: str, blocks: TerraformBlocks) -> bool:
-    """Return whether the root modules of a file give a tag with this value to subnets that are not public, too."""
+    """Return whether the root modules of a file also give the tag with this value to subnets that are not public."""
     for block in blocks.list_beside_in_root(path):
         if key not in block.text:
             continue
@@ -146,7 +146,7 @@ def _value_of(key: str, tags: str) -> str:
 
 
 def _place_of(key: str, block: BlockText, argument: str = "") -> Span:
-    """Return where a block names a key: in an argument, if it is there."""
+    """Return the place of a tag key: in the argument of the block if it is there, else in the whole block."""
     text, begin = block.source.text, block.at.end
     if argument and argument in block.text:
         begin = max(text.find(argument, begin), begin)

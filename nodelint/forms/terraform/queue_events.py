@@ -85,7 +85,7 @@ def _find_rule_without_target(blocks: TerraformBlocks) -> BlockText | None:
 
 
 def _shuts_out_events(policy: BlockText, blocks: TerraformBlocks) -> bool:
-    """Return whether a policy of a queue certainly names other services than EventBridge only."""
+    """Return whether the policy of a queue certainly names services, and EventBridge is not one of them."""
     written = own_arguments(policy.text).get("policy", "")
     document = blocks.trace(written, policy.source.path)
     if document is not None:
@@ -104,7 +104,9 @@ def _may_be(written: str, of: BlockText, queue: BlockText, blocks: TerraformBloc
 
 
 def _is_given_away(queue: BlockText, blocks: TerraformBlocks) -> bool:
-    """Return whether a module call or an output has the ARN of the queue for others, or the queue as a whole."""
+    """Return whether an output or a module call has the queue or its ARN, so that code elsewhere may let
+    events in.
+    """
     whole = re.compile(rf"\b{re.escape(queue.address)}(?![\w-])(?:\[[^\]]*\])?+(?:\.arn\b|(?!\.))")
     calls = (block.text for block in blocks.find_beside(queue.source.path) if block.address.startswith("module."))
     outputs = (value for _, value, _ in blocks.list_outputs_of_folder(queue.source.path))

@@ -1,4 +1,4 @@
-"""Policies that Terraform attaches to a role: those of AWS, and statements that are written out."""
+"""Policies that Terraform attaches to a role: AWS managed policies, and statements that are written in the files."""
 
 from __future__ import annotations
 
@@ -28,7 +28,9 @@ _LISTS = re.compile(r"^(?:\w+_)?polic(?:y_arns|ies)$")
 
 
 def find_policies(made: MadeRole, blocks: TerraformBlocks) -> set[str] | None:
-    """Return the policies of AWS that a role of nodes has; None if it may have others, or if they are not known."""
+    """Return the AWS managed policies of a node role. None if it may have other policies, or if they are
+    not known.
+    """
     if made.call is not None:
         return None
     found: set[str] = set()
@@ -59,10 +61,10 @@ def find_policies(made: MadeRole, blocks: TerraformBlocks) -> set[str] | None:
 
 
 def find_controllers_policies(block: BlockText, blocks: TerraformBlocks) -> set[str] | None:
-    """Return the policies of AWS that a role has whose trust policy names Karpenter's service account, or that the
-    annotation of Karpenter's chart names.
+    """Return the AWS managed policies of a role of Karpenter's controller.
 
-    None if the block is no such role, or if the role may have other policies.
+    The trust policy of such a role names Karpenter's service account, or the annotation of Karpenter's chart names
+    the role. None for any other block, and if the role may have other policies.
     """
     if not _CONTROLLERS_ACCOUNT.search(block.text) and not _is_annotated(block, blocks):
         return None
@@ -78,7 +80,9 @@ def find_controllers_policies(block: BlockText, blocks: TerraformBlocks) -> set[
 
 
 def _is_annotated(role: BlockText, blocks: TerraformBlocks) -> bool:
-    """Return whether the chart of Karpenter gives its service account a role, by a reference in the same folder."""
+    """Return whether Karpenter's chart annotates its service account with a role, by a reference in the role's
+    folder.
+    """
     if role.kind != "aws_iam_role":
         return False
     named = re.compile(rf"role-arn.{{0,40}}?\b{re.escape(role.address)}\.arn\b", re.DOTALL)
@@ -87,14 +91,16 @@ def _is_annotated(role: BlockText, blocks: TerraformBlocks) -> bool:
 
 
 def _hides_policies(written: str) -> bool:
-    """Return whether an expression may hold other policies than those of AWS that it names."""
+    """Return whether an expression may contain policies other than the AWS managed ones that it names."""
     plain = re.sub(r"\$\{(?:data\.aws_partition|local\.\w*partition|var\.\w*partition)[\w.\[\]]*\}", "aws", written)
     rest = re.sub(r"\b\w++(?=\s*+=)|\b(?:toset|compact)\(|[\s\[\]{}(),=]", "", _OF_AWS.sub("", plain))
     return bool(rest) or not _OF_AWS.search(plain)
 
 
 def _is_given_away(made: MadeRole, blocks: TerraformBlocks) -> bool:
-    """Return whether a module that is not read gets the role, and may attach policies to it."""
+    """Return whether a block passes the role to a module that nodelint does not read, which may attach policies to
+    it.
+    """
     for block in blocks.blocks:
         source = _SOURCE.search(block.text) if block.address.startswith("module.") else None
         if source is not None and not source[1].startswith(".") and f"{made.block.address}." in block.text:
@@ -103,9 +109,8 @@ def _is_given_away(made: MadeRole, blocks: TerraformBlocks) -> bool:
 
 
 def list_added_statements(call: BlockText, blocks: TerraformBlocks) -> list[Statement] | None:
-    """Return the statements that files add to the role of the controller that a call of a module makes.
-
-    None if one of them is not known.
+    """Return the statements that files add to the controller's role of a module call. None if one of them is not
+    known.
     """
     role = re.compile(rf"\b{re.escape(call.address)}(?:\[[^\]]*\])?(?:\.karpenter)?\.iam_role_(?:name|arn)\b")
     added: list[Statement] = []
@@ -127,7 +132,7 @@ def _may_be_controllers(block: BlockText, role: str) -> bool:
 
 
 def _list_attached(block: BlockText, blocks: TerraformBlocks) -> list[Statement]:
-    """Return the statements of a policy that a block attaches; none if a part of it is not found."""
+    """Return the statements of the policy that a block attaches. Empty if a part of the policy is not found."""
     blocks_by_address = {other.address: other for other in blocks.find_beside(block.source.path)}
     found, waiting, seen = [], [block], {block.address}
     while waiting:

@@ -28,7 +28,7 @@ OTHER_NODES = re.compile(
 
 
 class SpotGroup(NamedTuple):
-    """A managed node group with spot capacity: where that is written."""
+    """A managed node group with spot capacity: the place of the capacity type."""
 
     at: Span
 

@@ -230,9 +230,9 @@ def _installs(block: tuple[str, ...], variables: dict[str, Assigned]) -> bool | 
 
 
 def resolved(references: Iterable[Reference], read: Callable[[str], str | None]) -> Iterator[Evidence]:
-    """Yield the releases to which references lead, in the files of their folders.
+    """Yield the releases that references to variables and locals lead to, in the files of the same folder.
 
-    `read` returns the text of a file.
+    `read` returns the text of a file, None if it cannot be read.
     """
     modules: dict[str, dict[_Key, list[tuple[str, str, Assigned]]]] = {}
     for reference in dict.fromkeys(references):

@@ -147,9 +147,10 @@ def called_folder(block: BlockText) -> str | None:
 
 
 def newest_allowed(constraint: str) -> tuple[float, ...] | None:
-    """Return the newest version that a constraint allows, endless where it leaves a number open (`~> 20` allows 21).
+    """Return the newest version that a constraint allows. Numbers that it leaves open are infinite: `~> 20` allows
+    21.
 
-    None if it is not one version, exact or with `~>`.
+    None unless the constraint is one version, exact or with `~>`.
     """
     found = _ONE_VERSION.fullmatch(constraint)
     if found is None:

@@ -142,11 +142,11 @@ class TerragruntFile:
 
     @property
     def source_of_module(self) -> HclExpression | None:
-        """Return the `source` of its module. None if it has none of its own."""
+        """Return the `source` of the module of this file. None if only an included file has one."""
         return next((self._body(block).get("source") for block in self.blocks if block.kind == "terraform"), None)
 
     def expressions(self) -> Iterator[HclExpression]:
-        """Yield the values of its attributes, outside and inside of its blocks."""
+        """Yield the values of the file's attributes, outside and inside of blocks."""
         yield from self.outer.values()
         for block in self.blocks:
             yield from self._body(block).values()

@@ -12,19 +12,16 @@ from itertools import islice
 
 from nodelint.files import safe_read
 from nodelint.files.gate import gate
-from nodelint.forms.lib.file_patterns import match_files
-from nodelint.forms.lib.made_nodes import scalar, sequence
 from nodelint.forms.terraform.constraints import assumed, converted, without_gaps
-from nodelint.forms.terraform.evaluate import EvaluationBudget, ExpressionEvaluator, NameScope
+from nodelint.forms.terraform.declared_values import DeclaredValues, read_declared_values
+from nodelint.forms.terraform.evaluate import EvaluationBudget, NameScope
 from nodelint.forms.terraform.file_blocks import TerraformBlock, TerraformFile
+from nodelint.forms.terraform.file_functions import FileFunctions
 from nodelint.forms.terraform.files import may_name
 from nodelint.forms.terraform.fill import explain_no_instance, instances
-from nodelint.forms.terraform.functions.table import call_function
-from nodelint.forms.terraform.hclexpr import read_file_template
-from nodelint.forms.terraform.hcltree import BadExpression, HclExpression
-from nodelint.forms.terraform.missing_files import decode_yaml, note_missing_file
+from nodelint.forms.terraform.hcltree import HclExpression
 from nodelint.forms.terraform.modules import KeptUnits, ModuleFiles
-from nodelint.forms.terraform.nodes import TextNode, empty_default, is_empty, unknown
+from nodelint.forms.terraform.nodes import empty_default, is_empty, unknown
 from nodelint.forms.terraform.resources import MANIFESTS, manifest_resource
 from nodelint.forms.terraform.template import Evaluator
 from nodelint.forms.terraform.template_arguments import list_template_arguments
@@ -71,16 +68,13 @@ class TerraformModule:
         self.label = label
         self.budget = modules.budget
         self.given = given
-        self.renders: list[tuple[str, Node]] | None = None
-        """The arguments of each `templatefile` call by the path of the file, while these are collected."""
+        self.functions = FileFunctions(modules, folder, root)
         self._values: dict[tuple[str, str], Node | None] = {}
         self._children: dict[str, TerraformModule | None] = {}
-        self._read: dict[tuple[str, str], tuple[TerraformFile, HclExpression]] | None = None
-        self._types: dict[str, tuple[TerraformFile, HclExpression]] = {}
 
     def evaluator(self, source: Source, names: Mapping[str, Node] | None = None) -> Evaluator:
         """Return an evaluator for expressions of a file of the module."""
-        return Evaluator(NameScope(source, names or {}, self.lookup, self.call, self.root), self.budget)
+        return Evaluator(NameScope(source, names or {}, self.lookup, self.functions.call, self.root), self.budget)
 
     def lookup(self, word: str, name: str) -> Node | None:
         """Return the value of `var.x`, `local.x`, `path.x`, and of `module.x.y` as `x.y`. None if it is unknown."""
@@ -137,44 +131,21 @@ class TerraformModule:
             return None
         return Node(files[0].source, 0, 0, "scalar", "plain", folder)
 
-    @property
-    def declared(self) -> Iterator[tuple[str, str]]:
-        """Yield the locals and variables of the module, each as the prefix (`local` or `var`) and the name."""
-        yield from self._declared()
-        yield from (("var", block.names[0]) for block in self._variable_blocks())
-
     def find_missing_variables(self) -> Iterator[str]:
         """Yield the variables that have no default, and no value in the files that Terraform reads by itself."""
-        known = self._declared()
-        given = self.modules.variable_files(self.folder)
-        names = (block.names[0] for block in self._variable_blocks())
-        return (name for name in names if ("var", name) not in known and name not in given)
+        declared, given = self._declared, self.modules.variable_files(self.folder)
+        return (name for name in declared.variables if name not in declared.defaults and name not in given)
 
-    def _variable_blocks(self) -> Iterator[TerraformBlock]:
-        blocks = (block for file in self.modules.files(self.folder) for block in file.blocks)
-        return (block for block in blocks if block.kind == "variable" and block.names)
-
-    def _declared(self) -> dict[tuple[str, str], tuple[TerraformFile, HclExpression]]:
-        if self._read is None:
-            self._read = {}
-            for file in self.modules.files(self.folder):
-                for block in file.blocks:
-                    if block.kind == "locals":
-                        self._read.update({("local", n): (file, e) for n, e in file.attributes(block).items()})
-                    elif block.kind == "variable" and block.names:
-                        found = file.attributes(block)
-                        if "default" in found:
-                            self._read["var", block.names[0]] = file, found["default"]
-                        if "type" in found:
-                            self._types[block.names[0]] = file, found["type"]
-        return self._read
+    @property
+    def _declared(self) -> DeclaredValues:
+        return self.modules.declared(self.folder)
 
     def _local(self, name: str) -> Node | None:
-        found = self._declared().get(("local", name))
+        found = self._declared.locals.get(name)
         return None if found is None else self.evaluator(found[0].source).value(found[1])
 
     def _variable(self, name: str) -> Node | None:
-        declared = self._declared().get(("var", name))
+        declared = self._declared.defaults.get(name)
         value = self._given_value(name)
         if value is None:
             if declared is None:
@@ -189,10 +160,8 @@ class TerraformModule:
 
     def _typed(self, name: str, value: Node) -> Node:
         """Return a value converted to the type of a variable."""
-        if name not in self._types:
-            return value
-        file, kind = self._types[name]
-        return converted(value, kind, self.evaluator(file.source))
+        found = self._declared.types.get(name)
+        return value if found is None else converted(value, found[1], self.evaluator(found[0].source))
 
     def _given_value(self, name: str) -> Node | None:
         """Return the value that the caller passes for a variable, None if it passes none.
@@ -207,59 +176,11 @@ class TerraformModule:
 
     def _assumed(self, name: str) -> Node | None:
         """Return the value that a variable's type implies if nothing sets it. None if there is none."""
-        if name not in self._types or self.modules.settled:
+        found = self._declared.types.get(name)
+        if found is None or self.modules.settled:
             return None
-        file, kind = self._types[name]
-        value = assumed(kind, self.evaluator(file.source))
+        value = assumed(found[1], self.evaluator(found[0].source))
         return None if value is None else without_gaps(value)
-
-    def call(self, evaluator: ExpressionEvaluator, name: str, args: list[Node], at: Node) -> Node:
-        """Return the result of a function. Raise `EvaluationFailure` and `BudgetSpent`."""
-        if name == "fileset":
-            return self._file_set(args, at)
-        if name == "yamldecode":
-            return decode_yaml(args, at)
-        if name not in ("file", "templatefile"):
-            return call_function(name, args, at)
-        path = args[0].value if args else None
-        if not isinstance(path, str):
-            return unknown(at)
-        whole_path = os.path.normpath(os.path.join(self.folder, path))
-        source = self.modules.source(whole_path)
-        if source is None:
-            note_missing_file(name, whole_path, path, at)
-        if name == "file" or len(args) < 2:
-            if source is None:
-                return unknown(at)
-            return Node(source, 0, len(source.text), "scalar", "plain", source.text)
-        if self.renders is not None:
-            self.renders.append((os.path.normpath(os.path.join(self.folder, path)), args[1]))
-            return unknown(at)
-        names = {entry.name: entry.value for entry in args[1].entries if entry.name is not None}
-        if source is None or self.budget.depth > 60:
-            return unknown(at)
-        try:
-            pieces = read_file_template(source.text)
-        except BadExpression:
-            return unknown(at)
-        whole = HclExpression("template", 0, len(source.text), ("heredoc", pieces))
-        found = self.template(source, names).strict(whole)
-        return found if isinstance(found, TextNode) else unknown(at)
-
-    def _file_set(self, args: list[Node], at: Node) -> Node:
-        folder, pattern = (arg.value for arg in args) if len(args) == 2 else (None, None)
-        if not isinstance(folder, str) or not isinstance(pattern, str):
-            return unknown(at)
-        steps = pattern.split("/")
-        led = "/".join(steps[: len(steps) - steps[::-1].index("..")]) if ".." in steps else ""
-        if gate.notes_refusal(os.path.join(self.folder, folder, led), f"{folder}/{led}", at.source, at.start) or led:
-            return unknown(at)
-        found = match_files(os.path.join(self.folder, folder), pattern, self.budget)
-        return unknown(at) if found is None else sequence(at, [scalar(at, path) for path in found], "set")
-
-    def template(self, source: Source, names: Mapping[str, Node]) -> Evaluator:
-        """Return an evaluator for a template that the module renders. It knows only the names that are passed."""
-        return Evaluator(NameScope(source, names, lambda word, name: None, self.call, self.root), self.budget)
 
 
 class Modules(ModuleFiles):
@@ -274,6 +195,7 @@ class Modules(ModuleFiles):
         self.settled = settled
         self._variants: dict[tuple[str, int], list[TerraformModule]] = {}
         self._given: dict[str, dict[str, Node]] = {}
+        self._declared: dict[str, DeclaredValues] = {}
         self._unit_folders: dict[str, dict[str, list[str]]] = {}
         self.budget = EvaluationBudget()
 
@@ -309,12 +231,12 @@ class Modules(ModuleFiles):
                 for c in calls
             ]
         found = [TerraformModule(self, folder, None, folder, "")]
-        declared = {name for word, name in found[0].declared if word == "var"}
+        declared = {*self.declared(folder).variables}
         for source in environment_files(folder, self.source):
             given = self.variables_of(source)
             shared = declared & given.keys()
             # Terraform only warns of variables that the module lacks. In an unnamed file elsewhere, half of the
-            # variables must be the module's. A file that gives none of them yet is an environment, too.
+            # variables must be the module's. A file that gives none of them yet is an environment as well.
             is_beside = os.path.dirname(os.path.abspath(source.path)) == os.path.abspath(folder)
             if is_beside or 2 * len(shared) >= len(given):
                 label = os.path.relpath(os.path.abspath(source.path), folder).replace(os.sep, "/")
@@ -322,6 +244,12 @@ class Modules(ModuleFiles):
         found[0].needs_values = len(found) > 1 and any(found[0].find_missing_variables())
         named = [module for module in found if module.own is not None and module.own.is_named]
         return named or found
+
+    def declared(self, folder: str) -> DeclaredValues:
+        """Return the locals and variables of the module in a folder."""
+        if folder not in self._declared:
+            self._declared[folder] = read_declared_values(self.files(folder))
+        return self._declared[folder]
 
     def find_terragrunt_calls(self, folder: str) -> Sequence[TerragruntCall]:
         """Return the calls of a module by Terragrunt in the repository around it."""
@@ -417,16 +345,17 @@ class Modules(ModuleFiles):
             assert file is not None
             for module in self.variants(os.path.dirname(near)):
                 module.budget = self.budget
-                module.renders = []
+                functions = module.functions
+                functions.renders = []
                 given = [*list_template_arguments(file, module.evaluator(file.source), module.folder, whole)]
-                given += [values for rendered, values in module.renders if rendered == whole]
-                module.renders = None
+                given += [values for rendered, values in functions.renders if rendered == whole]
+                functions.renders = None
                 for values in given:
                     names = {entry.name: entry.value for entry in values.entries if entry.name is not None}
                     if len(found) >= _MOST_CALLS:
                         note_limit(path, _MOST_CALLS, "calls of this template")
                         return found
-                    found.append((module.template(source, names), module))
+                    found.append((functions.template(source, names, self.budget), module))
         return found
 
 

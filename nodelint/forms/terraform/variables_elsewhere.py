@@ -1,7 +1,7 @@
-"""Find files of variables that no root module is rendered with, and that may give values to its objects.
+"""Find variable files that no root module is rendered with, and that may give values to its objects.
 
-Terraform reads such a file only if a command names it. The file may stand anywhere in the repository, and may hold
-variables of other modules, too.
+Terraform reads such a file only if a command names it. The file may be anywhere in the repository, and may hold
+variables of other modules as well.
 """
 
 from __future__ import annotations
@@ -46,7 +46,9 @@ class VariablesElsewhere:
         return [source for path in paths if (source := self._modules.source(path)) is not None]
 
     def list_values(self, obj: Object) -> Iterator[InputText]:
-        """Yield what these files give to variables that decide about an object, or about a value that drifts."""
+        """Yield the values in variable files that no rendering uses, for variables that decide about an object, or
+        about one of its values that Karpenter compares for drift.
+        """
         for root, names in self._list_used(obj).items():
             if not self._is_named:
                 yield from self._commands.list_values(names, partial(self._may_give, names))
@@ -104,7 +106,9 @@ class VariablesElsewhere:
     # -- the variables of an object
 
     def _list_used(self, obj: Object) -> dict[str, set[str]]:
-        """Return the variables of each root module on which an object depends, as far as nodes drift with them."""
+        """Return, by root module, the variables on which an object depends with values that Karpenter compares for
+        drift.
+        """
         built = obj.source.built
         written = (built.written_object(obj) if built is not None else None) or obj
         spec = written.node.get("spec")

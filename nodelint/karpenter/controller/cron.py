@@ -216,8 +216,9 @@ def _range(part: str, field: _Field) -> tuple[range, bool]:
 
 
 def _sunday(part: str, field: _Field) -> str | None:
-    """Return the day of the week or the range with Sunday written as the parser reads it (0). None if Sunday is not
-    the fault.
+    """Return how to write a day of the week or a range that ends on Sunday: the parser knows Sunday only as 0.
+
+    None for any other fault.
     """
     if field.name != "day of week":
         return None

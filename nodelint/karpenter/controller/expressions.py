@@ -198,7 +198,7 @@ def _without_addresses(node_class: EC2NodeClass) -> int:
 def _whole(value: float) -> int:
     if isinstance(value, int):
         return value
-    if not abs(value) < float("inf"):  # nor is what is no number
+    if not abs(value) < float("inf"):  # also for NaN
         raise NoNumber("is not a finite number")
     if abs(value) >= 2.0**63:
         raise NoNumber("is beyond 64 bits")

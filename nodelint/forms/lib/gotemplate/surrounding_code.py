@@ -30,7 +30,9 @@ def list_codes(text: str) -> list[str]:
 
 
 def list_surrounding_code(above: str) -> list[str]:
-    """Return the code in a text that affects what follows: it sets a variable, or opens a block without end."""
+    """Return the code in the text above a place that affects the place: it sets a variable, or opens a block that is
+    not closed.
+    """
     opened: list[tuple[int, str]] = []
     found: list[tuple[int, str]] = []
     for number, code in enumerate(list_codes(above)):
