@@ -162,3 +162,45 @@ def test_a_file_that_neither_side_can_read_is_named_once(nodelint: Run, tmp_path
         git(tmp_path, *arguments)
     done = nodelint("plan", "--against", "HEAD", cwd=tmp_path)
     assert done.stderr.count("x.tf:2") == 1 and done.returncode == 2
+
+
+def test_values_for_objects_of_another_kind_count_with_their_templates(nodelint: Run, tmp_path: Path) -> None:
+    values = "global:\n  nodePools:\n    a: {type: karpenter, consolidateAfter: 5m, architecture: arm64}\n"
+    template = (
+        "{{- range $n, $p := .Values.nodePools }}\napiVersion: x.example.com/v1\nkind: MachinePool\n"
+        "metadata: {name: {{ $n }}}\nspec: {taint: karpenter-a}\n{{- end }}\n"
+    )
+    files = {
+        "c/Chart.yaml": CHART,
+        "c/values.yaml": "x: 1\n",
+        "c/templates/_m.tpl": template,
+        "c/templates/m.yaml": template,
+        "c/ci/a-values.yaml": values,
+        "d/Chart.yaml": CHART,
+        "d/templates/m.yaml": "a: karpenter\n",
+        "b.yaml": POOL,
+        "n.yaml": CLASS,
+    }
+    for number, name in enumerate(("c/templates/_m.tpl", "c/templates/m.yaml", "c/values.yaml")):
+        new = {**files, name: files[name].replace("karpenter-a", "karpenter-b").replace("x: 1", "x: 2")}
+        assert changed_places(nodelint, tmp_path / f"{number}", files, new) == ["new/c/ci/a-values.yaml"], name
+    other = {**files, "d/templates/m.yaml": "b: karpenter\n"}
+    assert changed_places(nodelint, tmp_path / "other", files, other) == []
+
+
+@pytest.mark.parametrize(("old", "new", "replaced"), [('"a"', '"b"', "all"), ("x = 1", "x = 2", "none")])
+def test_the_first_list_that_is_not_empty_may_hold_unknown_values(
+    nodelint: Run, tmp_path: Path, old: str, new: str, replaced: str
+) -> None:
+    text = (
+        'variable "classes" {\n  type    = list(any)\n  default = []\n}\nlocals {\n  x = 1\n  classes = '
+        'coalescelist(var.classes, [{ name = "web", team = "a", role = aws_iam_role.r.name }])\n}\n'
+        'resource "kubectl_manifest" "c" {\n  for_each = { for c in local.classes : c.name => c }\n'
+        '  yaml_body = yamlencode({ apiVersion = "karpenter.k8s.aws/v1", kind = "EC2NodeClass", '
+        "metadata = { name = each.value.name }, spec = { role = each.value.role, tags = { team = each.value.team }, "
+        'amiSelectorTerms = [{ alias = "al2023@v20260618" }], subnetSelectorTerms = [{ id = "subnet-1" }], '
+        'securityGroupSelectorTerms = [{ id = "sg-1" }] } })\n}\n'
+    )
+    files = {"m.tf": text, "p.yaml": POOL}
+    (pool,) = plan(nodelint, tmp_path, files, {**files, "m.tf": text.replace(old, new)})["nodePools"]
+    assert pool["replaced"] == replaced
