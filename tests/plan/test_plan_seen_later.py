@@ -204,3 +204,19 @@ def test_the_first_list_that_is_not_empty_may_hold_unknown_values(
     files = {"m.tf": text, "p.yaml": POOL}
     (pool,) = plan(nodelint, tmp_path, files, {**files, "m.tf": text.replace(old, new)})["nodePools"]
     assert pool["replaced"] == replaced
+
+
+def test_json_of_terraform_is_no_values_file(nodelint: Run, tmp_path: Path) -> None:
+    spec = (
+        '{"amiSelectorTerms": [{"alias": "al2023@v20260618"}], "role": "r", '
+        '"subnetSelectorTerms": [{"id": "subnet-0123456789abcdef0"}], '
+        '"securityGroupSelectorTerms": [{"id": "sg-0123456789abcdef0"}]}'
+    )
+    text = (
+        '{"resource": {"kubernetes_manifest": {"karpenter": {"manifest": {"apiVersion": "karpenter.k8s.aws/v1", '
+        '"kind": "EC2NodeClass", "metadata": {"name": "web"}, "spec": ' + spec + "}}}}}"
+    )
+    files = {"main.tf.json": text, "p.yaml": POOL}
+    new = {**files, "main.tf.json": text.replace("v20260618", "v20260714")}
+    found = plan(nodelint, tmp_path, files, new)
+    assert (found["nodePools"][0]["replaced"], found["notCompared"]) == ("all", [])
