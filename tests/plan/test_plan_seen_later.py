@@ -220,3 +220,82 @@ def test_json_of_terraform_is_no_values_file(nodelint: Run, tmp_path: Path) -> N
     new = {**files, "main.tf.json": text.replace("v20260618", "v20260714")}
     found = plan(nodelint, tmp_path, files, new)
     assert (found["nodePools"][0]["replaced"], found["notCompared"]) == ("all", [])
+
+
+COUNTED = """\
+variable "on" { type = bool }
+resource "kubectl_manifest" "p" {
+  count     = var.on ? 1 : 0
+  yaml_body = file("${path.module}/p.yaml")
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "replaced"),
+    [
+        ("dev.tfvars", "on = false\n", ["all", "none"]),
+        ("dev.tfvars", "on = true # here\n", ["none"]),
+        ("new.tfvars", "on = false\n", ["none"]),
+        ("new.tfvars", "on = true\n", ["none"]),
+    ],
+)
+def test_an_environment_that_no_longer_creates_a_pool(
+    nodelint: Run, tmp_path: Path, name: str, text: str, replaced: list[str]
+) -> None:
+    files = {
+        "m.tf": COUNTED,
+        "p.yaml": POOL,
+        "c.yaml": CLASS,
+        "dev.tfvars": "on = true\n",
+        "prod.tfvars": "on = true\n",
+    }
+    found = plan(nodelint, tmp_path, files, {**files, name: text})
+    assert sorted(str(pool["replaced"]) for pool in found["nodePools"]) == replaced
+    assert not any(place["changed"] for place in found["notCompared"])
+
+
+@pytest.mark.parametrize(("on", "replaced"), [("false", ["all", "none"]), ("true", ["none"])])
+def test_a_unit_of_terragrunt_that_no_longer_creates_a_pool(
+    nodelint: Run, tmp_path: Path, on: str, replaced: list[str]
+) -> None:
+    body = "".join(f"    {line}\n" for line in POOL.splitlines())
+    module = (
+        'variable "on" { type = bool }\nresource "kubectl_manifest" "p" {\n  count = var.on ? 1 : 0\n'
+        f"  yaml_body = <<-Y\n{body}  Y\n}}\n"
+    )
+    unit = 'terraform {\n  source = "../../modules/k"\n}\ninputs = { on = true }\n'
+    files = {
+        "modules/k/m.tf": module,
+        "c.yaml": CLASS,
+        "live/dev/terragrunt.hcl": unit,
+        "live/prod/terragrunt.hcl": unit,
+        ".git/HEAD": "ref: refs/heads/main\n",
+    }
+    new = {**files, "live/dev/terragrunt.hcl": unit.replace("on = true", f"on   = {on}")}
+    found = plan(nodelint, tmp_path, files, new)
+    assert sorted(str(pool["replaced"]) for pool in found["nodePools"]) == replaced
+
+
+KUSTOMIZATION = """\
+apiVersion: kustomize.toolkit.fluxcd.io/v1
+kind: Kustomization
+metadata: {name: nodes, namespace: flux-system}
+spec: {interval: 10m, path: ./nodes, prune: true, sourceRef: {kind: GitRepository, name: flux-system}}
+"""
+
+
+def test_one_of_two_clusters_no_longer_applies_a_folder(nodelint: Run, tmp_path: Path) -> None:
+    files = {
+        "nodes/p.yaml": POOL,
+        "nodes/c.yaml": CLASS,
+        "clusters/dev/n.yaml": KUSTOMIZATION,
+        "clusters/prod/n.yaml": KUSTOMIZATION,
+    }
+    fewer = {name: text for name, text in files.items() if "dev" not in name}
+    moved = {name.replace("dev", "stage"): text for name, text in files.items()}
+    (place,) = plan(nodelint, tmp_path / "a", files, fewer)["notCompared"]
+    assert (place["changed"], "one that applies `nodes` is gone" in str(place["reason"])) == (True, True)
+    assert str(place["path"]).endswith("clusters/dev/n.yaml")
+    assert changed_places(nodelint, tmp_path / "b", files, moved) == []
+    assert changed_places(nodelint, tmp_path / "c", fewer, files) == []

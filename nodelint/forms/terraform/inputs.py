@@ -29,7 +29,7 @@ from nodelint.forms.terraform.input_places import (
     narrow_node,
     write_lookups_as_indexes,
 )
-from nodelint.forms.terraform.module_instances import list_instances
+from nodelint.forms.terraform.module_instances import list_environments, list_environments_of_file, list_instances
 from nodelint.forms.terraform.modules import ModuleFiles
 from nodelint.forms.terraform.nodes import is_unknown
 from nodelint.forms.terraform.remote_states import STATES, find_roots_of_state
@@ -97,13 +97,15 @@ class TerraformInputs:
         origin = built.find_origin(node) if built is not None else None
         at = origin.at if origin is not None else node
         path = os.path.abspath(at.source.path)
-        file = self.modules.file(path) if path.endswith(ENDS) else None
+        if not path.endswith(ENDS):
+            return list_environments_of_file(self.modules, path)
+        file = self.modules.file(path)
         block = _find_block(file, at.start) if file is not None else None
         if file is None or block is None:
             return []
         call = str(built.label) if built is not None else ""
         found = self.follow(self._list_repetitions(file, block, call, is_shared))
-        return [*found, *self._list_calls(os.path.dirname(path), call)]
+        return [*found, *self._list_calls(os.path.dirname(path), call), *list_environments(self.modules, file, block)]
 
     def _list_calls(self, folder: str, call: str) -> Iterator[InputText]:
         """Yield the calls of a module and its instances, except those in examples and tests."""
