@@ -70,9 +70,11 @@ def list_environments(modules: Modules, file: TerraformFile, block: TerraformBlo
     """
     given = file.attributes(block)
     written = given.get("for_each") or given.get("count")
+    if written is None:
+        return []
     name = ".".join(block.names)
     found = []
-    for module in modules.variants(os.path.dirname(os.path.abspath(file.source.path))) if written is not None else ():
+    for module in modules.variants(os.path.dirname(os.path.abspath(file.source.path))):
         if module.needs_values:
             continue
         try:
@@ -92,7 +94,9 @@ def list_environments_of_file(modules: Modules, path: str) -> list[InputText]:
     for near in modules.near(os.path.dirname(path)):
         source = modules.source(near)
         file = modules.file(near) if source is not None and name in source.text else None
-        for block in file.blocks if file is not None else ():
+        if file is None:
+            continue
+        for block in file.blocks:
             if block.kind == "resource" and name in file.source.text[block.start : block.end]:
                 found += list_environments(modules, file, block)
     return found
