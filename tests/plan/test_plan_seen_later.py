@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import io
+import shutil
+import tarfile
 from pathlib import Path
 
 import pytest
@@ -299,3 +302,72 @@ def test_one_of_two_clusters_no_longer_applies_a_folder(nodelint: Run, tmp_path:
     assert str(place["path"]).endswith("clusters/dev/n.yaml")
     assert changed_places(nodelint, tmp_path / "b", files, moved) == []
     assert changed_places(nodelint, tmp_path / "c", fewer, files) == []
+
+
+@pytest.mark.parametrize(("path", "code"), [("a/p.yaml", 1), ("a", 1), ("b/p.yaml", 2)])
+def test_a_named_path_that_the_change_deletes(nodelint: Run, tmp_path: Path, path: str, code: int) -> None:
+    write_files(tmp_path, {"a/p.yaml": POOL, "c.yaml": CLASS})
+    for arguments in (("init", "-q"), ("add", "."), ("commit", "-qm", "a")):
+        git(tmp_path, *arguments)
+    (tmp_path / "a" / "p.yaml").unlink()
+    (tmp_path / "a").rmdir()
+    done = nodelint("plan", "--against", "HEAD", path, cwd=tmp_path)
+    assert (done.returncode, "no such file" in done.stderr) == (code, code == 2), done.stderr
+
+
+@pytest.mark.parametrize(("group", "replaced"), [("karpenter.k8s.aws/v1", "none"), ("karpenter.k8s.aws", "all")])
+def test_an_object_that_was_never_stored_is_not_updated(
+    nodelint: Run, tmp_path: Path, group: str, replaced: str
+) -> None:
+    old = POOL.replace("group: karpenter.k8s.aws", f"group: {group}").replace(
+        "nodeClassRef", "expireAfter: 1h\n      nodeClassRef"
+    )
+    files = {"c.yaml": CLASS, "p.yaml": old}
+    (pool,) = plan(nodelint, tmp_path, files, {"c.yaml": CLASS, "p.yaml": POOL})["nodePools"]
+    assert (pool["replaced"], pool["refused"]) == (replaced, [])
+
+
+def pack(files: dict[str, str]) -> bytes:
+    made = io.BytesIO()
+    with tarfile.open(fileobj=made, mode="w:gz") as archive:
+        for name, text in files.items():
+            about = tarfile.TarInfo(name)
+            about.size = len(text.encode())
+            archive.addfile(about, io.BytesIO(text.encode()))
+    return made.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "is_change"),
+    [
+        (POOL, POOL.replace("on-demand", "spot"), True),
+        (POOL, POOL, False),
+        ("a: karpenter\n", "b: karpenter\n", False),
+        ("a: karpenter\n", POOL, True),
+        (POOL, None, True),
+    ],
+)
+def test_a_vendored_chart_in_an_archive(
+    nodelint: Run, tmp_path: Path, old: str, new: str | None, is_change: bool
+) -> None:
+    place = tmp_path / "c" / "charts" / "nodes-1.0.0.tgz"
+    write_files(tmp_path, {"c/Chart.yaml": CHART, "c/charts/.keep": "", "c.yaml": CLASS, "p.yaml": POOL})
+    place.write_bytes(pack({"nodes/templates/p.yaml": old}))
+    for arguments in (("init", "-q"), ("add", "."), ("commit", "-qm", "a")):
+        git(tmp_path, *arguments)
+    shutil.copytree(tmp_path / "c", tmp_path / "old" / "c")
+    if new is None:
+        place.unlink()
+    else:
+        place.write_bytes(pack({"nodes/templates/p.yaml": new}))
+    for flags in (("--against", "HEAD", "c", "c.yaml", "p.yaml"), ("--old", "old/c", "c")):
+        done = nodelint("plan", *flags, cwd=tmp_path)
+        assert ("the archive of a chart" in " ".join(done.stdout.split())) is is_change, (flags, done.stdout)
+        assert (done.returncode == 1) is is_change, done.stdout
+
+
+def test_an_archive_that_is_none(nodelint: Run, tmp_path: Path) -> None:
+    for side, data in (("old", b"\x1f\x8b\x08"), ("new", b"x")):
+        write_files(tmp_path / side, {"Chart.yaml": CHART, "charts/.keep": "", "c.yaml": CLASS, "p.yaml": POOL})
+        (tmp_path / side / "charts" / "a-1.0.0.tgz").write_bytes(data)
+    assert nodelint("plan", "--old", "old", "new", cwd=tmp_path).returncode == 0
