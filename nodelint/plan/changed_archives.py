@@ -8,7 +8,6 @@ import re
 
 from nodelint.base.types import TYPE_CHECKING
 from nodelint.files.gate import gate
-from nodelint.forms.registry import HELM
 from nodelint.model.finding import Span
 from nodelint.model.folders import path_below
 from nodelint.plan.uncompared import uncompared
@@ -44,9 +43,11 @@ def find_changed_archives(was: Read, new: Read) -> Iterator[Gap]:
 
 def _read_archives(side: Read) -> dict[str, bytes]:
     """Return the archives in the folders `charts` of a side's charts, by their path below its root."""
+    from nodelint.forms.lib.chart_places import CHART
+
     found = {}
     for path in side.found.seen:
-        if os.path.basename(path) != HELM.heads[0]:
+        if os.path.basename(path) != CHART:
             continue
         folder = os.path.join(os.path.dirname(path), "charts")
         for name in gate.names(folder):

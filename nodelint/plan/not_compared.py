@@ -8,7 +8,7 @@ from nodelint.base.types import TYPE_CHECKING
 from nodelint.files import safe_read
 from nodelint.files.file_kinds import may_hold_objects
 from nodelint.files.gate import gate
-from nodelint.forms.registry import HELM, TABLE
+from nodelint.forms.registry import TABLE
 from nodelint.inventory.gaps import list_gaps
 from nodelint.inventory.remote_values import NOT_TAKEN
 from nodelint.lint.unjudged import list_unjudged
@@ -82,8 +82,12 @@ def _has_other_chart(sides: tuple[Read, Read], place: str, reason: str) -> bool:
     """Return whether values that no template is filled with lie in a chart whose other files differ: its objects of
     other kinds may become pools and classes.
     """
-    chart = os.path.dirname(place) if reason.endswith(NOT_TAKEN) else ""
-    while chart and not gate.is_file(os.path.join(sides[1].root, chart, HELM.heads[0])):
+    if not reason.endswith(NOT_TAKEN):
+        return False
+    from nodelint.forms.lib.chart_places import CHART
+
+    chart = os.path.dirname(place)
+    while chart and not gate.is_file(os.path.join(sides[1].root, chart, CHART)):
         chart = os.path.dirname(chart)
     return bool(chart) and _read_chart(sides[0], chart) != _read_chart(sides[1], chart)
 
