@@ -178,17 +178,19 @@ def _list_bases(side: Read) -> dict[str, dict[str, Span]]:
 def _find_changed_uses(was: Read, new: Read) -> Iterator[Gap]:
     """Yield the uses of remote modules and charts that may contain pools, if an input differs."""
     before, after = (_list_uses(side) for side in (was, new))
+    # A gap in a file counts as changed if its file differs.
+    reported = {gap.path for side in (was, new) for gap in side.inventory.gaps if gap.what in ("values", "module")}
     for key in dict.fromkeys((*after, *before)):
         old, now = before.get(key), after.get(key)
         use = now or old
         assert use is not None
-        for found in list_changed_inputs(old.inputs if old else (), now.inputs if now else ())[:1]:
+        changed = list_changed_inputs(old.inputs if old else (), now.inputs if now else ())
+        for found in [given for given in changed if given.at.source.path not in reported][:1]:
             yield uncompared(found.at, use.name, use.reason.format(found.name), True)
 
 
 def _list_uses(side: Read) -> dict[tuple[str, str, int], RemoteUse]:
     """Return the uses of remote modules and charts that may contain pools, by path, name and number."""
-    reported = {gap.file_place[:2] for gap in side.inventory.gaps if gap.what in ("values", "module")}
     found: dict[tuple[str, str, int], RemoteUse] = {}
     counts: Counter[tuple[str, str]] = Counter()
     units = _read_units(side)
@@ -196,7 +198,7 @@ def _list_uses(side: Read) -> dict[tuple[str, str, int], RemoteUse]:
     for row in reversed(TABLE.rows):
         sources = [s for s in (*side.found.sources, *installing) if row.may_use_elsewhere(s.text)]
         sources += units if row.heads and row.uses else []
-        for use in row.load().list_remote_uses(sources, reported) if sources else ():
+        for use in row.load().list_remote_uses(sources, ()) if sources else ():
             key = path_below(use.place or os.curdir, side.root), use.name
             found[(*key, counts[key])] = use
             counts[key] += 1

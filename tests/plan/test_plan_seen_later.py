@@ -371,3 +371,26 @@ def test_an_archive_that_is_none(nodelint: Run, tmp_path: Path) -> None:
         write_files(tmp_path / side, {"Chart.yaml": CHART, "charts/.keep": "", "c.yaml": CLASS, "p.yaml": POOL})
         (tmp_path / side / "charts" / "a-1.0.0.tgz").write_bytes(data)
     assert nodelint("plan", "--old", "old", "new", cwd=tmp_path).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new", "places"),
+    [
+        ("pools.yaml", "a: 1", "a: 2", 1),
+        ("m.tf", "taints = 1", "taints = 2", 1),
+        ("m.tf", "x = 1", "x = 2", 0),
+        ("other.yaml", "a: 1", "a: 2", 0),
+    ],
+)
+def test_a_file_that_a_module_elsewhere_is_given(
+    nodelint: Run, tmp_path: Path, name: str, old: str, new: str, places: int
+) -> None:
+    module = (
+        'module "karpenter_nodes" {\n  source = "app.terraform.io/acme/karpenter-nodes/aws"\n  version = "1.0.0"\n'
+        '  nodepools = { a = { taints = 1, more = yamldecode(file("${path.module}/pools.yaml")) } }\n}\n'
+    )
+    files = {"m.tf": module, "v.tf": "locals {\n  x = 1\n}\n", "pools.yaml": "a: 1\n", "other.yaml": "a: 1\n"}
+    files["c.yaml"], files["p.yaml"] = CLASS, POOL
+    name = "v.tf" if old == "x = 1" else name
+    changed = changed_places(nodelint, tmp_path, files, {**files, name: files[name].replace(old, new)})
+    assert len(changed) == places, changed

@@ -37,7 +37,7 @@ def list_unread_values(chart: str, files: UnreadInputs) -> Iterator[InputText]:
         if not names_chart(source.text, chart):
             continue
         yield from _list_secrets(source, chart, files)
-        if not re.search(r"\{\{|\.gotmpl|(?m:^environments:)", source.text):
+        if not re.search(r"\{\{|\.gotmpl|(?m:^(?:environments|bases):)", source.text):
             continue
         yield whole_text(source)
         outer = list(_list_outer(path, helmfiles))
