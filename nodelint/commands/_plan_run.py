@@ -116,9 +116,24 @@ def _compare_paths(
             session = Session(session.settings._replace(respect_gitignore=True))
             settings = _settings_of_old(session.settings, into, above)._replace(respect_gitignore=False)
             was = _read_old(inside, Session(settings), into, above)._replace(above=above)
-            return _compare(was, requested, session, settings, cluster)
+            compared = _compare(was, requested, session, settings, cluster)
+            _forget_deleted(compared[1], requested, inside, (into, above))
+            return compared
     except UnreadRevision as error:
         stop(str(error))
+
+
+def _forget_deleted(new: Read, requested: Sequence[str], inside: Sequence[str], roots: tuple[str, str]) -> None:
+    """Do not count a requested path as unreadable on the new side if only the revision has it: it is deleted.
+
+    `inside` are the requested paths in the folder of the revision. `roots` are this folder and the top of the
+    repository.
+    """
+    for path in (path for path in requested if not os.path.lexists(path)):
+        if os.path.normpath(os.path.join(roots[0], os.path.relpath(os.path.realpath(path), roots[1]))) in inside:
+            new.found.unreadable[:] = [
+                row for row in new.found.unreadable if os.path.normpath(row[0]) != os.path.normpath(path)
+            ]
 
 
 def _pair_paths(old: str, requested: Sequence[str]) -> tuple[str, str]:

@@ -14,7 +14,7 @@ from nodelint.text import Node, Source
 from nodelint.text.nodes import MappingEntry
 from nodelint.text.reading import nodes_of
 
-_NOT_TAKEN = "are values that no template here is filled with: what a chart makes of them is not judged"
+NOT_TAKEN = "are values that no template here is filled with: what a chart makes of them is not judged"
 
 
 def may_hold_remote_values(source: Source) -> bool:
@@ -42,7 +42,7 @@ def find_remote_values(files: Sequence[Source], taken: Collection[str]) -> Itera
         found: list[Gap] = []
         for root in nodes_of(source):
             for chart, values in _values_in(root, path, charts, taken, rows):
-                reason = f"are values of the chart {chart}, {NOT_HERE}" if chart else _NOT_TAKEN
+                reason = f"are values of the chart {chart}, {NOT_HERE}" if chart else NOT_TAKEN
                 found += [_describe(entry.key, f"`{entry.name}` {reason}") for entry in _find_holders(values, judged)]
             for row in rows:
                 found += row.load().find_hidden_values(root, charts, by_path)

@@ -18,6 +18,7 @@ from nodelint.model.documents import objects
 from nodelint.model.finding import Span, span_of
 from nodelint.model.folders import path_below
 from nodelint.model.gap import CHART_ELSEWHERE, Gap
+from nodelint.plan.changed_archives import find_changed_archives
 from nodelint.plan.changed_overlays import find_changed_overlays
 from nodelint.plan.changed_programs import find_changed_programs
 from nodelint.plan.imported_files import find_changed_data, has_changed_import
@@ -65,6 +66,7 @@ def find_changed_gaps(was: Read, new: Read, plan: Plan, unread_files: UnreadFile
     yield from _find_changed_bases(was, new)
     yield from find_changed_overlays(was, new)
     yield from find_changed_programs(was, new)
+    yield from find_changed_archives(was, new)
     if was.inventory.built and new.inventory.built:
         from nodelint.plan.overlay_files import find_changed_generators
 
@@ -178,16 +180,14 @@ def _list_bases(side: Read) -> dict[str, dict[str, Span]]:
 def _find_changed_uses(was: Read, new: Read) -> Iterator[Gap]:
     """Yield the uses of remote modules and charts that may contain pools, if an input differs."""
     before, after = (_list_uses(side) for side in (was, new))
-    # An argument that is a gap itself is compared as such, but not what it refers to.
-    gaps = (gap for side in (was, new) for gap in side.inventory.gaps if gap.what in ("values", "module"))
-    reported = {gap.file_place[:2] for gap in gaps}
+    # A gap in a file counts as changed if its file differs.
+    reported = {gap.path for side in (was, new) for gap in side.inventory.gaps if gap.what in ("values", "module")}
     for key in dict.fromkeys((*after, *before)):
         old, now = before.get(key), after.get(key)
         use = now or old
         assert use is not None
         changed = list_changed_inputs(old.inputs if old else (), now.inputs if now else ())
-        places = ((found, found.at.source.path, found.at.source.position(found.at.start).line) for found in changed)
-        for found in [found for found, path, line in places if (path, line) not in reported][:1]:
+        for found in [given for given in changed if given.at.source.path not in reported][:1]:
             yield uncompared(found.at, use.name, use.reason.format(found.name), True)
 
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 from collections import Counter
+from functools import cached_property
 
 from nodelint.base.types import TYPE_CHECKING
 from nodelint.drift.stored_form import list_open_parts
+from nodelint.files.gate import gate
 from nodelint.forms.input_text import INSTANCE, InputText, list_changed_inputs
 from nodelint.forms.lib.script_variables import list_setting_lines
 from nodelint.forms.lib.variable_inputs import VariableInputs, list_variables
@@ -20,6 +22,9 @@ from nodelint.plan.gone_appliers import show_place
 from nodelint.plan.sides import place_below
 from nodelint.plan.uncompared import list_unknown, uncompared
 from nodelint.text import UNKNOWN, Node
+
+_MOST_OF_MODULES = 16 << 20
+"""The most characters of modules that are searched for the names of files."""
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
@@ -44,13 +49,14 @@ def find_changed_inputs(was: Read, new: Read, plan: Plan, stopped: Collection[st
     shared = _list_instances(new, plan)
     made = Counter(map(_find_place, was.inventory.objects()))
     finders: list[SideInputs] = []
+    modules = _Readers(was)
     for pair in (*(pool.pair for pool in plan.pools), *plan.classes):
         if pair.old is None or pair.new is None or id(pair.new) in settled:
             continue
         both = [plan.written.get(id(obj), obj) for obj in (pair.old, pair.new)]
         is_shared = id(pair.new) in shared
         unknown = [_list_unknown(obj) for obj in both]
-        if not any(unknown) and not any(map(_may_depend, both)):
+        if not any(unknown) and not any(map(_may_depend, both)) and not any(map(modules.may_read, both)):
             continue
         finders = finders or [SideInputs(was), SideInputs(new)]
         found = _find_change(both, unknown, finders, is_shared)
@@ -126,6 +132,31 @@ def _explain(found: InputText, value: Node | None) -> str:
     name = value.path if value is not None else ""
     value_text = f"`{name}`" if name else "a value of this object"
     return f"{value_text} is not known, and may change with {what}"
+
+
+class _Readers:
+    """The files of modules on one side, which may read a file with objects only under a condition."""
+
+    def __init__(self, side: Read) -> None:
+        self._paths = [path for path in side.found.seen if path.endswith(TABLE.module)]
+        self._named: dict[str, bool] = {}
+
+    @cached_property
+    def _text(self) -> str:
+        """Return the texts of all modules, up to a limit."""
+        found, left = [], _MOST_OF_MODULES
+        for path in self._paths:
+            text = gate.load_text(path, left) or ""
+            found.append(text)
+            left -= len(text)
+        return "\n".join(found)
+
+    def may_read(self, obj: Object) -> bool:
+        """Return whether a module may name the file of an object."""
+        name = os.path.basename(span_of(written_place(obj.node)).source.path)
+        if name not in self._named:
+            self._named[name] = bool(self._paths) and name in self._text
+        return self._named[name]
 
 
 def _may_depend(obj: Object) -> bool:

@@ -134,12 +134,27 @@ def find_gone_appliers(was: Read, new: Read, refused: Set[str] = frozenset()) ->
     if not before:
         return
     sides = (before, list_places(was)), (after, list_places(new))
-    keys = {applier.key for applier in after}
-    gone = list({applier.key: applier for applier in before if applier.key not in keys}.values())
+    gone = _list_gone(before, after, (was.root, new.root))
     yield from _find_gone(gone, *sides)
     yield from _find_moved(gone, *sides)
     yield from _find_renamed(gone, *sides)
     yield from _find_changed(*sides)
+
+
+def _list_gone(before: Sequence[_Applier], after: Sequence[_Applier], roots: tuple[str, str]) -> list[_Applier]:
+    """Return an applier of each name and folder of which the new side has fewer.
+
+    Each cluster may have one of the same name and folder in a file of its own.
+    """
+    left = Counter(applier.key for applier in before)
+    left.subtract(Counter(applier.key for applier in after))
+    there = {(applier.key, path_below(applier.at.source.path, roots[1])) for applier in after}
+    gone: dict[tuple[str, str], _Applier] = {}
+    for applier in before:
+        is_there = (applier.key, path_below(applier.at.source.path, roots[0])) in there
+        if left[applier.key] > 0 and not (is_there and applier.key in gone):
+            gone[applier.key] = applier
+    return list(gone.values())
 
 
 _Side = tuple["list[_Applier]", _Objects]
@@ -166,8 +181,9 @@ def _find_gone(gone: Sequence[_Applier], old: _Side, new: _Side) -> Iterator[Gap
         ]
         if lost:
             named.update(lost)
-            is_there = any(other.name == applier.name for other in new[0])
-            what = f"it no longer applies `{applier.place}`" if is_there else "it is gone"
+            still = [other.key for other in new[0] if other.name == applier.name]
+            what = f"it no longer applies `{applier.place}`" if still else "it is gone"
+            what = f"one that applies `{applier.place}` is gone" if applier.key in still else what
             reason = (
                 f"{what}: unless something else applies them, the cluster no longer gets {_join_labels(lost)},"
                 " and their nodes may be deleted"

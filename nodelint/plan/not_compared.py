@@ -11,6 +11,7 @@ from nodelint.files.gate import gate
 from nodelint.forms.lib.variable_inputs import may_be_script
 from nodelint.forms.registry import TABLE
 from nodelint.inventory.gaps import list_gaps
+from nodelint.inventory.remote_values import NOT_TAKEN
 from nodelint.lint.unjudged import list_unjudged
 from nodelint.model.finding import Span, span_of
 from nodelint.model.folders import path_below
@@ -74,9 +75,34 @@ def unread_places(
             at = _span_of_line(source, line)
             # The commands of a script are compared with the lines on which they depend.
             differs = other is None or (other.text != source.text and not may_be_script(place))
+            differs = differs or _has_other_chart(sides, place, reason)
             # With the same text, another file may make the gap matter more on one side.
             matters = any(_extends(reason, was) for was in stated[1 - number].get((place, label), ()))
             yield uncompared(at, label or source.path, reason, differs or matters)
+
+
+def _has_other_chart(sides: tuple[Read, Read], place: str, reason: str) -> bool:
+    """Return whether values that no template is filled with lie in a chart whose other files differ: its objects of
+    other kinds may become pools and classes.
+    """
+    if not reason.endswith(NOT_TAKEN):
+        return False
+    from nodelint.forms.lib.chart_places import CHART
+
+    chart = os.path.dirname(place)
+    while chart and not gate.is_file(os.path.join(sides[1].root, chart, CHART)):
+        chart = os.path.dirname(chart)
+    return bool(chart) and _read_chart(sides[0], chart) != _read_chart(sides[1], chart)
+
+
+def _read_chart(side: Read, chart: str) -> dict[str, str | None]:
+    """Return the texts of the templates of a chart, and of its own values, by their path below the side's root."""
+    found = {name: read_text(side, name) for name in (os.path.join(chart, "values.yaml"),)}
+    for folder, _, names in gate.walk(os.path.join(side.root, chart, "templates")):
+        for place in (path_below(os.path.join(folder, name), side.root) for name in names):
+            if place.endswith((".yaml", ".yml", ".tpl", ".json")):
+                found[place] = read_text(side, place)
+    return found
 
 
 def _extends(reason: str, other: str) -> bool:

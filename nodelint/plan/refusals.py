@@ -30,7 +30,8 @@ class Refusal(NamedTuple):
 def refusals(old: Object | None, new: Object, release: Version, schemas: Schemas) -> list[Refusal]:
     """Return why the API server refuses an object, or its update from an older one. Empty if it accepts the object.
 
-    A fault that the older object has as well is no reason: the cluster accepted it.
+    A fault that the older object has as well is no reason: the cluster accepted it. An older object that is refused
+    was never stored, so that there is no update.
     """
     known = (
         {(problem.path, problem.message) for problem in find_faults(old, release, schemas)}
@@ -42,7 +43,7 @@ def refusals(old: Object | None, new: Object, release: Version, schemas: Schemas
         for problem in find_faults(new, release, schemas)
         if (problem.path, problem.message) not in known
     ]
-    if old is not None and not schemas.foreign:
+    if old is not None and not known and not schemas.foreign:
         found += [Refusal(*broken, new.kind) for broken in find_broken_transitions(old, new, release)]
     return found
 

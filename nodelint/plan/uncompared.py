@@ -15,6 +15,9 @@ from nodelint.text import UNKNOWN
 
 _QUIET_FIELDS = ("limits", "weight", "disruption")
 """Fields of a NodePool's spec that running nodes do not copy (core: `NodePool.Hash` reads only the template)."""
+_WITHOUT_EFFECT = ("weight", "disruption")
+_NO_NODE = "no node of it is replaced"
+"""The end of the reason of a gap for a changed object whose nodes stay."""
 _CODE_CHANGES = "the template code that makes this object changes, and what it makes is not known"
 _PLAIN_ACTION = re.compile(
     r"\{\{-?+[ \t]*+(?:[\w.$()|'\" \t-](?<!include)(?<!tpl)(?<!toYaml)(?<!indent)(?<!printf)){1,200}+\}\}"
@@ -171,8 +174,41 @@ def foreign_objects(pairs: Iterable[Pair]) -> Iterator[Gap]:
         obj = sides[-1]
         provider = "EKS Auto Mode" if obj.provider == "auto-mode" else f"another provider{_show_kind(obj)}"
         what = "pool" if isinstance(obj, NodePool) else "class"
-        reason = f"it is a {what} of {provider}, whose controller decides what is replaced"
-        yield uncompared(obj.name_node, _label(obj), reason, pair.change != "unchanged")
+        harmless = _describe_harmless_change(pair)
+        if harmless:
+            reason = f"it is a {what} of {provider}, and {harmless}: {_NO_NODE}"
+        else:
+            reason = f"it is a {what} of {provider}, whose controller decides what is replaced"
+        yield uncompared(obj.name_node, _label(obj), reason, pair.change != "unchanged" and not harmless)
+
+
+def _describe_harmless_change(pair: Pair) -> str:
+    """Return what changes of a NodePool, if nodes of any provider stay: their hash is one of the template (core:
+    `NodePool.Hash`). Empty if nothing changes, or if nodes may be replaced.
+    """
+    old, new = pair.old, pair.new
+    if not isinstance(new, NodePool) or not isinstance(new.name, str) or new.version != "v1":
+        return ""
+    if old is None:
+        return "it is new"
+    if (
+        pair.change != "changed"
+        or old.version != new.version
+        or codes_of(old, whole=True)
+        or codes_of(new, whole=True)
+    ):
+        return ""
+    specs = [obj.node.get("spec") for obj in (old, new)]
+    before, after = ({entry.name: entry.value.plain() for entry in spec.entries} if spec else {} for spec in specs)
+    changed = [name for name in dict.fromkeys((*before, *after)) if before.get(name) != after.get(name)]
+    if not changed or not set(changed) <= set(_WITHOUT_EFFECT) or any(map(holds_unknown, (old, new))):
+        return ""
+    return f"only {' and '.join(f'`spec.{name}`' for name in changed)} {'change' if changed[1:] else 'changes'}"
+
+
+def is_of_change(gap: Gap) -> bool:
+    """Return whether a place that was not compared differs between the sides."""
+    return gap.decides or gap.reason.endswith(_NO_NODE)
 
 
 def _show_kind(obj: Object) -> str:

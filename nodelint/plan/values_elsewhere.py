@@ -222,6 +222,7 @@ def _list_sources(side: Read) -> dict[str, Source]:
         for source in side.found.sources
         if not (built and os.path.abspath(source.path) in built)
         and not source.may_be_template
+        and not source.path.endswith(TABLE.module)
         and (os.path.basename(source.path) not in TABLE.names or _gives_values(source))
     }
 

@@ -12,6 +12,7 @@ from nodelint.model.messages import counted
 from nodelint.plan import PoolPlan
 from nodelint.plan.disruption_rate import words
 from nodelint.plan.nodes import counts
+from nodelint.plan.uncompared import is_of_change
 from nodelint.report.all_clear import say_all_clear
 from nodelint.report.plan_words import (
     class_headline,
@@ -296,7 +297,7 @@ def headline_of_plan(plan: Plan) -> str:
     if stranded:
         sentences.append(f"No NodePool accepts the pods of {counted(stranded, 'workload')} any more")
     places = other_places(plan)
-    moved_places = sum(place.decides for place in places)
+    moved_places = sum(map(is_of_change, places))
     if not plan.endangers_nodes and (plan.pools or plan.classes):
         sentences.append(say_all_clear("plan", plan.uncompared))
     if places:
@@ -352,5 +353,5 @@ def finding_rows(findings: Findings, most: int | None = None) -> Iterator[tuple[
 
 def gap_rows(plan: Plan) -> list[tuple[Cell, ...]]:
     """Return the cells of a table of what was not compared: changed or not, subject, reason, place."""
-    ordered = sorted(other_places(plan), key=lambda place: not place.decides)
-    return [("changed" if gap.decides else "", CodeText(gap.subject), gap.reason, gap.at) for gap in ordered]
+    ordered = sorted(other_places(plan), key=lambda place: not is_of_change(place))
+    return [("changed" if is_of_change(gap) else "", CodeText(gap.subject), gap.reason, gap.at) for gap in ordered]

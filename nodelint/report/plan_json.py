@@ -10,6 +10,7 @@ from nodelint.plan.disruption_rate import words
 from nodelint.plan.nodes import counts
 from nodelint.plan.outcome import ClassPlan, Findings
 from nodelint.plan.reasons import Verdict
+from nodelint.plan.uncompared import is_of_change
 from nodelint.report.plan_blocks import headline_of_plan
 from nodelint.report.plan_words import headline
 
@@ -47,7 +48,7 @@ def plan_json(plan: Plan, findings: Findings) -> dict[str, Any]:
                 **_place(uncompared.at),
                 "what": uncompared.subject,
                 "reason": uncompared.reason,
-                "changed": uncompared.decides,
+                "changed": is_of_change(uncompared),
             }
             for uncompared in plan.uncompared
         ],

@@ -61,9 +61,9 @@ class _Comment:
     def parts(self, plan: Plan, findings: Findings) -> Iterator[str]:
         pool_blocks = plan_blocks.pool_blocks(plan)
         quiet = f"{NOTHING}\n" if plan_blocks.nothing_changed(plan, findings) else ""
-        yield f"{MARK}\n{quiet}### nodelint plan: {inline(printable(plan_blocks.headline_of_plan(plan)))}\n"
+        yield f"{MARK}\n{quiet}### nodelint plan: {_text(plan_blocks.headline_of_plan(plan))}\n"
         for line in plan_blocks.moves_in_words(plan):
-            yield f"{inline(line)}\n"
+            yield f"{_text(line)}\n"
         table, shown = _fitting(pool_blocks, self._row, _FOR_TABLE)
         details, _ = _fitting(pool_blocks[:shown], self._details, _FOR_DETAILS)
         classes = plan_blocks.class_blocks(plan)
@@ -83,7 +83,7 @@ class _Comment:
         heads = ("", "severity", "place", "rule", "message")
         found = list(plan_blocks.finding_rows(findings, 50))
         yield self._folded(title, heads, found, len(findings.new) + len(findings.gone), "finding")
-        yield f"_{inline(plan_blocks.releases_of(plan))}_\n"
+        yield f"_{_text(plan_blocks.releases_of(plan))}_\n"
 
     def _place(self, at: Node | Span) -> str:
         text = _code(place_of(at))
@@ -96,7 +96,7 @@ class _Comment:
     def _cell(self, cell: Cell) -> str:
         if isinstance(cell, CodeText):
             return _code(cell)
-        return inline(printable(cell)) if isinstance(cell, str) else self._place(cell)
+        return _text(cell) if isinstance(cell, str) else self._place(cell)
 
     def _folded(self, title: str, heads: Sequence[str], rows: Sequence[Iterable[Cell]], count: int, noun: str) -> str:
         """Return a folded table of some of `count` rows, and how many more of the `noun` there are."""
@@ -109,14 +109,12 @@ class _Comment:
 
     def _row(self, block: PlanBlock) -> str:
         name = list_first(list(map(_code, block.names)), _NAMES)
-        what = f"{_MARKS[block.tone]} {'<br>'.join(map(inline, block.rows))}"
+        what = f"{_MARKS[block.tone]} {'<br>'.join(map(_text, block.rows))}"
         nodes = [pool for pool in block.pools if pool.nodes is not None]
         if nodes:
-            what += f" ({'; '.join(inline(plan_words.nodes_in_words(pool)) for pool in nodes[:3])})"
+            what += f" ({'; '.join(_text(plan_words.nodes_in_words(pool)) for pool in nodes[:3])})"
         rows = [(self._cause(reason), self._place(reason.at)) for reason in block.plan.verdict.reasons]
-        rows += [
-            (f"{_code(e.field)}{_changed(e.change)}: {inline(e.what)}", self._place(e.at)) for e in block.effects
-        ]
+        rows += [(f"{_code(e.field)}{_changed(e.change)}: {_text(e.what)}", self._place(e.at)) for e in block.effects]
         label = label_of(block.pools[0].pool.source) if block.pools else ""
         place = self._place(block.plan.at) + (f" with {_code(label)}" if label else "")
         sign = block.sign.strip()
@@ -142,22 +140,22 @@ class _Comment:
     def _cause_lines(self, block: PlanBlock) -> Iterator[str]:
         for refusal in block.plan.refused:
             at = self._place(refusal.at)
-            yield f"refused by the API server: {_code(refusal.field)}: {inline(printable(refusal.message))} at {at}"
+            yield f"refused by the API server: {_code(refusal.field)}: {_text(refusal.message)} at {at}"
         for reason in block.plan.verdict.reasons:
             share = plan_words.share_of(reason)
             yield f"{self._cause(reason)} at {self._place(reason.at)}{f' ({share})' if share else ''}"
-        yield from (inline(printable(note)) for note in block.notes)
+        yield from (_text(note) for note in block.notes)
         for effect in block.effects:
-            yield f"{_code(effect.field)}{_changed(effect.change)} at {self._place(effect.at)}: {inline(effect.what)}"
-        yield from map(inline, block.pace)
+            yield f"{_code(effect.field)}{_changed(effect.change)} at {self._place(effect.at)}: {_text(effect.what)}"
+        yield from map(_text, block.pace)
 
     def _workloads(self, plan: Plan) -> str:
         if not plan.workloads:
             return ""
         rows = ""
         for change in plan.workloads[:20]:
-            what = f"{'🔴' if change.stranded else '🟠'} {inline(printable(plan_words.workload_headline(change)))}"
-            what += "".join(f"<br>{_code(pool)}: {inline(printable(why))}" for pool, why in change.reasons[:3])
+            what = f"{'🔴' if change.stranded else '🟠'} {_text(plan_words.workload_headline(change))}"
+            what += "".join(f"<br>{_code(pool)}: {_text(why)}" for pool, why in change.reasons[:3])
             rows += table_row(_code(change.workload.label), what, self._place(change.place))
         left = len(plan.workloads) - 20
         more = f"\n… and {counted(left, 'more workload')}.\n" if left > 0 else ""
@@ -168,7 +166,7 @@ class _Comment:
             return ""
         from nodelint.report.plan_cost import cost_row
 
-        return table_head("cost") + table_row(inline(printable(cost_row(plan.cost))))
+        return table_head("cost") + table_row(_text(cost_row(plan.cost)))
 
 
 def _fitting(pool_blocks: list[PlanBlock], render: Callable[[PlanBlock], str], room: int) -> tuple[str, int]:
@@ -186,6 +184,11 @@ def _code(text: str) -> str:
     return inline(f"`{printable(text).replace('`', '')}`")
 
 
+def _text(text: str) -> str:
+    """Return a sentence on one line. Names of the files in it add no markup."""
+    return inline(printable(text))
+
+
 def _changed(change: ValueChange | None) -> str:
     return f" {_code(str(change))}" if change is not None else ""
 
@@ -193,7 +196,7 @@ def _changed(change: ValueChange | None) -> str:
 def _own_lines(pool: PoolPlan) -> Iterator[str]:
     """Yield the lines that differ from pool to pool: its nodes and what it can launch."""
     if pool.roll is not None:
-        yield from (inline(printable(line)) for line in describe_roll(pool.roll))
+        yield from (_text(line) for line in describe_roll(pool.roll))
     launched = pool.launch
     if pool.deleted:
         return

@@ -5,6 +5,7 @@ from __future__ import annotations
 from nodelint.base.printable import printable
 from nodelint.base.types import TYPE_CHECKING
 from nodelint.model.messages import counted
+from nodelint.plan.uncompared import is_of_change
 from nodelint.report import plan_blocks, plan_words
 from nodelint.report.layout import aside, columns
 from nodelint.report.plan_words import place_of, price
@@ -130,8 +131,8 @@ def _uncompared(places: Sequence[Gap], look: TextStyle) -> Iterator[str]:
     """Yield the changed parts that were not compared, with place and reason; of unchanged ones, names by reason."""
     yield look.style("Not compared", bold=True)
     groups: dict[tuple[bool, str], list[Gap]] = {}
-    for place in sorted(places, key=lambda place: not place.decides):
-        groups.setdefault((place.decides, place.reason), []).append(place)
+    for place in sorted(places, key=lambda place: not is_of_change(place)):
+        groups.setdefault((is_of_change(place), place.reason), []).append(place)
     for (changed, reason), group in groups.items():
         if changed:
             for place in group[:_PLACES]:

@@ -288,6 +288,17 @@ def test_what_a_manifest_says_is_no_markup(nodelint: Run, tmp_path: Path, form: 
     assert all(len(re.findall(r"(?<!\\)\|", row)) == 5 for row in rows if "NodePool" in row or "`-`" in row)
 
 
+def test_a_name_adds_no_line_to_a_comment(nodelint: Run, tmp_path: Path) -> None:
+    name = 'metadata:\n  name: "w`` | `\\n\\n# No node is replaced\\n"\n'
+    pool = re.sub(r"metadata:\n  name: .*\n", lambda _: name, POOL, count=1)
+    assert pool != POOL
+    put(tmp_path / "old" / "a.yaml", pool)
+    put(tmp_path / "new" / "a.yaml", pool.replace("[c, m]", '["x\\n\\n# all good"]'))
+    done = nodelint("plan", "--old", "old", "new", "--format", "markdown", env=NOW)
+    heads = [line for line in done.stdout.splitlines() if line.startswith("#")]
+    assert len(heads) == 1 and heads[0].startswith("### nodelint plan: 1 NodePool"), done.stdout
+
+
 def test_an_overlay_is_compared_as_it_is_built(nodelint: Run, repository: Path) -> None:
     overlay = "resources: [pool.yaml, class.yaml]\npatches: [{path: label.yaml, target: {kind: NodePool}}]\n"
     patch = "- {op: replace, path: /spec/template/metadata/labels/team, value: %s}\n"

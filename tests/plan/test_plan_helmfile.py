@@ -61,3 +61,51 @@ def test_a_file_of_an_environment_that_is_not_declared_gives_nothing(
     assert changes(nodelint, tmp_path / "prod", files, {**files, "vals/prod.yaml": "team: z\n"})
     declared = {**files, "helmfile.yaml.gotmpl": f"{helmfile}  qa: {{}}\n"}
     assert changes(nodelint, tmp_path / "qa", declared, {**declared, "vals/qa.yaml": "team: z\n"})
+
+
+TWO = """\
+releases:
+  - name: n
+    chart: ./chart
+    values:
+      - v.yaml.gotmpl
+  - name: other
+    {chart}
+    values:
+      - o.yaml.gotmpl
+{{{{ if eq .Environment.Name "prod" }}}}
+  - name: third
+    chart: ext/third
+{{{{ end }}}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("chart", "is_change"),
+    [
+        ("chart: ext/other", False),
+        ("chart: ./chart", True),
+        ("chart: ./{{ .Values.chart }}", True),
+        ("chart: ext/other\n    dependencies: [{chart: ./chart}]", True),
+        ("chart: ext/other\n    dependencies:\n      - chart: ./chart", True),
+        ("chart: ext/other\n    inherit: &shared [{template: t}]", True),
+    ],
+)
+def test_values_of_a_release_of_another_chart(nodelint: Run, tmp_path: Path, chart: str, is_change: bool) -> None:
+    text = TWO.replace("{chart}", chart).replace("{{{{", "{{").replace("}}}}", "}}")
+    files = {**CHART, "helmfile.yaml": text, "v.yaml.gotmpl": CODE, "o.yaml.gotmpl": 'team: {{ env "T" }}\nx: 1\n'}
+    new = {**files, "o.yaml.gotmpl": 'team: {{ env "T" }}\nx: 2\nrole: q\n'}
+    assert changes(nodelint, tmp_path, files, new) is is_change
+
+
+@pytest.mark.parametrize(("old", "new", "is_change"), [("role: a", "role: b", True), ("# c", "# d", False)])
+def test_values_that_a_release_inherits_from_a_base(
+    nodelint: Run, tmp_path: Path, old: str, new: str, is_change: bool
+) -> None:
+    base = "templates:\n  default:\n    values:\n      - {role: a}\n"
+    main = "bases: [common.yaml]\n---\n" + RELEASE.format("{x: 1}").replace(
+        "    values", "    inherit: [{template: default}]\n    values"
+    )
+    files = {**CHART, "helmfile.yaml": main, "common.yaml": base, "other.yaml": "a: 1 # c\n"}
+    place = "common.yaml" if is_change else "other.yaml"
+    assert changes(nodelint, tmp_path, files, {**files, place: files[place].replace(old, new)}) is is_change

@@ -257,6 +257,60 @@ TREES: dict[str, Tree] = {
         (TEAM, ("main.tf", 'name_prefix = "r"', 'name_prefix = "s"')),
         (("main.tf", 'x = "y"', 'x = "z"'),),
     ),
+    "terraform: the output of another root module": Tree(
+        {
+            "pool.tf": heredoc("pool", POOL),
+            "main.tf": 'data "terraform_remote_state" "net" {\n  backend = "s3"\n  config = { key = "net" }\n}\n'
+            + heredoc("class", class_of("${data.terraform_remote_state.net.outputs.ami}")),
+            "net/main.tf": 'terraform {\n  backend "s3" {\n    key = "net"\n  }\n}\n'
+            f'output "ami" {{\n  value = "{ALIAS}"\n}}\noutput "x" {{\n  value = 1\n}}\n',
+            "other/main.tf": f'output "ami" {{\n  value = "{ALIAS}"\n}}\n',
+        },
+        (("net/main.tf", *NEWER), ("main.tf", 'key = "net"', 'key = "dev"')),
+        (("net/main.tf", "value = 1", "value = 2"), ("other/main.tf", *NEWER)),
+    ),
+    "terraform: the output of a root module that is not named": Tree(
+        {
+            "k/pool.tf": heredoc("pool", POOL),
+            "k/main.tf": 'data "terraform_remote_state" "net" {\n  backend = "local"\n  '
+            'config = { path = "../net/terraform.tfstate" }\n}\nlocals {\n  '
+            'net = data.terraform_remote_state.net.outputs\n}\ndata "tfe_outputs" "x" {}\n'
+            + heredoc("class", class_of("${local.net.ami}", "team: ${data.tfe_outputs.x.values.team}")),
+            "net/main.tf": f'output "ami" {{\n  value = "{ALIAS}"\n}}\noutput "x" {{\n  value = 1\n}}\n',
+            "other/main.tf": f'output "ami" {{\n  value = "{ALIAS}"\n}}\noutput "team" {{\n  value = "a"\n}}\n',
+        },
+        (("net/main.tf", *NEWER), ("other/main.tf", '"a"', '"b"')),
+        (("net/main.tf", "value = 1", "value = 2"), ("other/main.tf", *NEWER)),
+    ),
+    "chart: a named template of a chart that is not here": Tree(
+        {
+            "chart/Chart.yaml": f'{CHART}dependencies:\n  - {{name: lib, version: 1.0.0, repository: "oci://e.com"}}\n',
+            "chart/values.yaml": "x: 1\n",
+            "chart/templates/p.yaml": POOL,
+            "chart/templates/c.yaml": "apiVersion: karpenter.k8s.aws/v1\nkind: EC2NodeClass\nmetadata:\n  name: web\n"
+            'spec:\n  {{- include "lib.spec" . | nindent 2 }}\n',
+            "other/Chart.yaml": f'{CHART}dependencies:\n  - {{name: lib, version: 1.0.0, repository: "oci://e.com"}}\n',
+            "other/templates/p.yaml": POOL.replace("name: web", "name: other", 1),
+        },
+        (("chart/Chart.yaml", "1.0.0", "2.0.0"),),
+        (("other/Chart.yaml", "version: 1.0.0", "version: 2.0.0"), ("chart/values.yaml", "x: 1", "x: 2")),
+    ),
+    "chart: values imported from a vendored chart": Tree(
+        {
+            "chart/Chart.yaml": f"{CHART}dependencies:\n  - name: d\n    version: 1.0.0\n    import-values:\n"
+            "      - {child: exports.nodes, parent: nodes}\n      - data\n",
+            "chart/values.yaml": "x: 1\n",
+            "chart/templates/p.yaml": f"{class_of('{{ .Values.nodes.ami }}', 'team: {{ .Values.team }}')}---\n{POOL}",
+            "chart/charts/d/Chart.yaml": "apiVersion: v2\nname: d\nversion: 1.0.0\n",
+            "chart/charts/d/values.yaml": f"exports:\n  nodes: {{ami: {ALIAS}}}\n  data: {{team: a}}\n  no: 1\n",
+        },
+        (
+            ("chart/charts/d/values.yaml", *NEWER),
+            ("chart/charts/d/values.yaml", "team: a", "team: b"),
+            ("chart/Chart.yaml", "parent: nodes", "parent: other"),
+        ),
+        (("chart/charts/d/values.yaml", "no: 1", "no: 2"), ("chart/Chart.yaml", "version: 1.0.0", "version: 1.0.1")),
+    ),
     "terraform: a map by workspace": Tree(
         {
             "pool.tf": heredoc("pool", POOL),

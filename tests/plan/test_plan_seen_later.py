@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import io
+import shutil
+import tarfile
 from pathlib import Path
 
 import pytest
@@ -162,3 +165,232 @@ def test_a_file_that_neither_side_can_read_is_named_once(nodelint: Run, tmp_path
         git(tmp_path, *arguments)
     done = nodelint("plan", "--against", "HEAD", cwd=tmp_path)
     assert done.stderr.count("x.tf:2") == 1 and done.returncode == 2
+
+
+def test_values_for_objects_of_another_kind_count_with_their_templates(nodelint: Run, tmp_path: Path) -> None:
+    values = "global:\n  nodePools:\n    a: {type: karpenter, consolidateAfter: 5m, architecture: arm64}\n"
+    template = (
+        "{{- range $n, $p := .Values.nodePools }}\napiVersion: x.example.com/v1\nkind: MachinePool\n"
+        "metadata: {name: {{ $n }}}\nspec: {taint: karpenter-a}\n{{- end }}\n"
+    )
+    files = {
+        "c/Chart.yaml": CHART,
+        "c/values.yaml": "x: 1\n",
+        "c/templates/_m.tpl": template,
+        "c/templates/m.yaml": template,
+        "c/ci/a-values.yaml": values,
+        "d/Chart.yaml": CHART,
+        "d/templates/m.yaml": "a: karpenter\n",
+        "b.yaml": POOL,
+        "n.yaml": CLASS,
+    }
+    for number, name in enumerate(("c/templates/_m.tpl", "c/templates/m.yaml", "c/values.yaml")):
+        new = {**files, name: files[name].replace("karpenter-a", "karpenter-b").replace("x: 1", "x: 2")}
+        assert changed_places(nodelint, tmp_path / f"{number}", files, new) == ["new/c/ci/a-values.yaml"], name
+    other = {**files, "d/templates/m.yaml": "b: karpenter\n"}
+    assert changed_places(nodelint, tmp_path / "other", files, other) == []
+
+
+@pytest.mark.parametrize(("old", "new", "replaced"), [('"a"', '"b"', "all"), ("x = 1", "x = 2", "none")])
+def test_the_first_list_that_is_not_empty_may_hold_unknown_values(
+    nodelint: Run, tmp_path: Path, old: str, new: str, replaced: str
+) -> None:
+    text = (
+        'variable "classes" {\n  type    = list(any)\n  default = []\n}\nlocals {\n  x = 1\n  classes = '
+        'coalescelist(var.classes, [{ name = "web", team = "a", role = aws_iam_role.r.name }])\n}\n'
+        'resource "kubectl_manifest" "c" {\n  for_each = { for c in local.classes : c.name => c }\n'
+        '  yaml_body = yamlencode({ apiVersion = "karpenter.k8s.aws/v1", kind = "EC2NodeClass", '
+        "metadata = { name = each.value.name }, spec = { role = each.value.role, tags = { team = each.value.team }, "
+        'amiSelectorTerms = [{ alias = "al2023@v20260618" }], subnetSelectorTerms = [{ id = "subnet-1" }], '
+        'securityGroupSelectorTerms = [{ id = "sg-1" }] } })\n}\n'
+    )
+    files = {"m.tf": text, "p.yaml": POOL}
+    (pool,) = plan(nodelint, tmp_path, files, {**files, "m.tf": text.replace(old, new)})["nodePools"]
+    assert pool["replaced"] == replaced
+
+
+def test_json_of_terraform_is_no_values_file(nodelint: Run, tmp_path: Path) -> None:
+    spec = (
+        '{"amiSelectorTerms": [{"alias": "al2023@v20260618"}], "role": "r", '
+        '"subnetSelectorTerms": [{"id": "subnet-0123456789abcdef0"}], '
+        '"securityGroupSelectorTerms": [{"id": "sg-0123456789abcdef0"}]}'
+    )
+    text = (
+        '{"resource": {"kubernetes_manifest": {"karpenter": {"manifest": {"apiVersion": "karpenter.k8s.aws/v1", '
+        '"kind": "EC2NodeClass", "metadata": {"name": "web"}, "spec": ' + spec + "}}}}}"
+    )
+    files = {"main.tf.json": text, "p.yaml": POOL}
+    new = {**files, "main.tf.json": text.replace("v20260618", "v20260714")}
+    found = plan(nodelint, tmp_path, files, new)
+    assert (found["nodePools"][0]["replaced"], found["notCompared"]) == ("all", [])
+
+
+COUNTED = """\
+variable "on" { type = bool }
+resource "kubectl_manifest" "p" {
+  count     = var.on ? 1 : 0
+  yaml_body = file("${path.module}/p.yaml")
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "replaced"),
+    [
+        ("dev.tfvars", "on = false\n", ["all", "none"]),
+        ("dev.tfvars", "on = true # here\n", ["none"]),
+        ("new.tfvars", "on = false\n", ["none"]),
+        ("new.tfvars", "on = true\n", ["none"]),
+    ],
+)
+def test_an_environment_that_no_longer_creates_a_pool(
+    nodelint: Run, tmp_path: Path, name: str, text: str, replaced: list[str]
+) -> None:
+    files = {
+        "m.tf": COUNTED,
+        "p.yaml": POOL,
+        "c.yaml": CLASS,
+        "dev.tfvars": "on = true\n",
+        "prod.tfvars": "on = true\n",
+    }
+    found = plan(nodelint, tmp_path, files, {**files, name: text})
+    assert sorted(str(pool["replaced"]) for pool in found["nodePools"]) == replaced
+    assert not any(place["changed"] for place in found["notCompared"])
+
+
+@pytest.mark.parametrize(("on", "replaced"), [("false", ["all", "none"]), ("true", ["none"])])
+def test_a_unit_of_terragrunt_that_no_longer_creates_a_pool(
+    nodelint: Run, tmp_path: Path, on: str, replaced: list[str]
+) -> None:
+    body = "".join(f"    {line}\n" for line in POOL.splitlines())
+    module = (
+        'variable "on" { type = bool }\nresource "kubectl_manifest" "p" {\n  count = var.on ? 1 : 0\n'
+        f"  yaml_body = <<-Y\n{body}  Y\n}}\n"
+    )
+    unit = 'terraform {\n  source = "../../modules/k"\n}\ninputs = { on = true }\n'
+    files = {
+        "modules/k/m.tf": module,
+        "c.yaml": CLASS,
+        "live/dev/terragrunt.hcl": unit,
+        "live/prod/terragrunt.hcl": unit,
+        ".git/HEAD": "ref: refs/heads/main\n",
+    }
+    new = {**files, "live/dev/terragrunt.hcl": unit.replace("on = true", f"on   = {on}")}
+    found = plan(nodelint, tmp_path, files, new)
+    assert sorted(str(pool["replaced"]) for pool in found["nodePools"]) == replaced
+
+
+KUSTOMIZATION = """\
+apiVersion: kustomize.toolkit.fluxcd.io/v1
+kind: Kustomization
+metadata: {name: nodes, namespace: flux-system}
+spec: {interval: 10m, path: ./nodes, prune: true, sourceRef: {kind: GitRepository, name: flux-system}}
+"""
+
+
+def test_one_of_two_clusters_no_longer_applies_a_folder(nodelint: Run, tmp_path: Path) -> None:
+    files = {
+        "nodes/p.yaml": POOL,
+        "nodes/c.yaml": CLASS,
+        "clusters/dev/n.yaml": KUSTOMIZATION,
+        "clusters/prod/n.yaml": KUSTOMIZATION,
+    }
+    fewer = {name: text for name, text in files.items() if "dev" not in name}
+    moved = {name.replace("dev", "stage"): text for name, text in files.items()}
+    (place,) = plan(nodelint, tmp_path / "a", files, fewer)["notCompared"]
+    assert (place["changed"], "one that applies `nodes` is gone" in str(place["reason"])) == (True, True)
+    assert str(place["path"]).endswith("clusters/dev/n.yaml")
+    assert changed_places(nodelint, tmp_path / "b", files, moved) == []
+    assert changed_places(nodelint, tmp_path / "c", fewer, files) == []
+
+
+@pytest.mark.parametrize(("path", "code"), [("a/p.yaml", 1), ("a", 1), ("b/p.yaml", 2)])
+def test_a_named_path_that_the_change_deletes(nodelint: Run, tmp_path: Path, path: str, code: int) -> None:
+    write_files(tmp_path, {"a/p.yaml": POOL, "c.yaml": CLASS})
+    for arguments in (("init", "-q"), ("add", "."), ("commit", "-qm", "a")):
+        git(tmp_path, *arguments)
+    (tmp_path / "a" / "p.yaml").unlink()
+    (tmp_path / "a").rmdir()
+    done = nodelint("plan", "--against", "HEAD", path, cwd=tmp_path)
+    assert (done.returncode, "no such file" in done.stderr) == (code, code == 2), done.stderr
+
+
+@pytest.mark.parametrize(("group", "replaced"), [("karpenter.k8s.aws/v1", "none"), ("karpenter.k8s.aws", "all")])
+def test_an_object_that_was_never_stored_is_not_updated(
+    nodelint: Run, tmp_path: Path, group: str, replaced: str
+) -> None:
+    old = POOL.replace("group: karpenter.k8s.aws", f"group: {group}").replace(
+        "nodeClassRef", "expireAfter: 1h\n      nodeClassRef"
+    )
+    files = {"c.yaml": CLASS, "p.yaml": old}
+    (pool,) = plan(nodelint, tmp_path, files, {"c.yaml": CLASS, "p.yaml": POOL})["nodePools"]
+    assert (pool["replaced"], pool["refused"]) == (replaced, [])
+
+
+def pack(files: dict[str, str]) -> bytes:
+    made = io.BytesIO()
+    with tarfile.open(fileobj=made, mode="w:gz") as archive:
+        for name, text in files.items():
+            about = tarfile.TarInfo(name)
+            about.size = len(text.encode())
+            archive.addfile(about, io.BytesIO(text.encode()))
+    return made.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "is_change"),
+    [
+        (POOL, POOL.replace("on-demand", "spot"), True),
+        (POOL, POOL, False),
+        ("a: karpenter\n", "b: karpenter\n", False),
+        ("a: karpenter\n", POOL, True),
+        (POOL, None, True),
+    ],
+)
+def test_a_vendored_chart_in_an_archive(
+    nodelint: Run, tmp_path: Path, old: str, new: str | None, is_change: bool
+) -> None:
+    place = tmp_path / "c" / "charts" / "nodes-1.0.0.tgz"
+    write_files(tmp_path, {"c/Chart.yaml": CHART, "c/charts/.keep": "", "c.yaml": CLASS, "p.yaml": POOL})
+    place.write_bytes(pack({"nodes/templates/p.yaml": old}))
+    for arguments in (("init", "-q"), ("add", "."), ("commit", "-qm", "a")):
+        git(tmp_path, *arguments)
+    shutil.copytree(tmp_path / "c", tmp_path / "old" / "c")
+    if new is None:
+        place.unlink()
+    else:
+        place.write_bytes(pack({"nodes/templates/p.yaml": new}))
+    for flags in (("--against", "HEAD", "c", "c.yaml", "p.yaml"), ("--old", "old/c", "c")):
+        done = nodelint("plan", *flags, cwd=tmp_path)
+        assert ("the archive of a chart" in " ".join(done.stdout.split())) is is_change, (flags, done.stdout)
+        assert (done.returncode == 1) is is_change, done.stdout
+
+
+def test_an_archive_that_is_none(nodelint: Run, tmp_path: Path) -> None:
+    for side, data in (("old", b"\x1f\x8b\x08"), ("new", b"x")):
+        write_files(tmp_path / side, {"Chart.yaml": CHART, "charts/.keep": "", "c.yaml": CLASS, "p.yaml": POOL})
+        (tmp_path / side / "charts" / "a-1.0.0.tgz").write_bytes(data)
+    assert nodelint("plan", "--old", "old", "new", cwd=tmp_path).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new", "places"),
+    [
+        ("pools.yaml", "a: 1", "a: 2", 1),
+        ("m.tf", "taints = 1", "taints = 2", 1),
+        ("m.tf", "x = 1", "x = 2", 0),
+        ("other.yaml", "a: 1", "a: 2", 0),
+    ],
+)
+def test_a_file_that_a_module_elsewhere_is_given(
+    nodelint: Run, tmp_path: Path, name: str, old: str, new: str, places: int
+) -> None:
+    module = (
+        'module "karpenter_nodes" {\n  source = "app.terraform.io/acme/karpenter-nodes/aws"\n  version = "1.0.0"\n'
+        '  nodepools = { a = { taints = 1, more = yamldecode(file("${path.module}/pools.yaml")) } }\n}\n'
+    )
+    files = {"m.tf": module, "v.tf": "locals {\n  x = 1\n}\n", "pools.yaml": "a: 1\n", "other.yaml": "a: 1\n"}
+    files["c.yaml"], files["p.yaml"] = CLASS, POOL
+    name = "v.tf" if old == "x = 1" else name
+    changed = changed_places(nodelint, tmp_path, files, {**files, name: files[name].replace(old, new)})
+    assert len(changed) == places, changed

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 
 from nodelint.base.tuples import NamedTuple
-from nodelint.files.git.repository import FOUND_NOTHING, GitError, Repository, ask, send
+from nodelint.files.git.repository import FOUND_NOTHING, GitError, Repository, ask, repository, send
 
 _BRANCHES = ("origin/main", "origin/master", "main", "master")
 
@@ -31,11 +31,15 @@ A script, a text or a table may be an input, such as user data. A README may sta
 
 
 class RevisionFile(NamedTuple):
-    """A file of a revision: its path from the top of the repository, and the id of its blob."""
+    """A file of a revision: its path from the top of the repository, and the id of its blob.
+
+    For a submodule (`module`), the id is that of its commit.
+    """
 
     path: str
     blob: str
     link: bool
+    module: bool = False
 
 
 def commit(where: Repository, name: str) -> str:
@@ -90,14 +94,17 @@ def write_files(
 ) -> None:
     """Write the files of a commit into a folder: the `needed` ones, and all files to which they may refer.
 
+    Submodules that are checked out are included, each at the commit that the revision names.
+
     `wanted` files are written as well, if the clone has them. A partial clone may lack other files: these are left
     out. Links are written if they lead to a place inside. Raise OSError, and GitError also if a needed file is
     missing.
     """
+    listed = list(_listed(where, revision))
     entries = [
         e
-        for e in _listed(where, revision)
-        if needed(e.path) or wanted(e.path) or not e.path.lower().endswith(OF_OTHERS)
+        for e in listed
+        if not e.module and (needed(e.path) or wanted(e.path) or not e.path.lower().endswith(OF_OTHERS))
     ]
     links = []
     folders: set[str] = set()
@@ -120,6 +127,37 @@ def write_files(
         end = os.path.normpath(os.path.join(os.path.dirname(path), target))
         if not os.path.isabs(target) and end.startswith(os.path.join(into, "")):
             os.symlink(target, path)
+    for entry in listed:
+        if entry.module:
+            _write_submodule(where, entry, into, needed, wanted)
+
+
+def _write_submodule(
+    where: Repository,
+    entry: RevisionFile,
+    into: str,
+    needed: Callable[[str], bool],
+    wanted: Callable[[str], bool],
+) -> None:
+    """Write the files of a submodule that is checked out. Raise GitError if it lacks the commit."""
+    folder, made = os.path.join(where.top, *entry.path.split("/")), _inside(into, entry.path)
+    # A link could lead to another repository of this machine.
+    if made is None or os.path.realpath(folder) != folder or not os.path.lexists(os.path.join(folder, ".git")):
+        return
+    inner = repository(folder)
+    try:
+        commit(inner, entry.blob)
+    except GitError:
+        what = f"the submodule {entry.path} does not have commit {entry.blob[:12]}"
+        raise GitError(f"{what}: `git -C {entry.path} fetch` may bring it") from None
+    os.makedirs(made, exist_ok=True)
+    write_files(
+        inner,
+        entry.blob,
+        made,
+        lambda path: needed(f"{entry.path}/{path}"),
+        lambda path: wanted(f"{entry.path}/{path}"),
+    )
 
 
 def _inside(folder: str, path: str) -> str | None:
@@ -139,8 +177,8 @@ def _listed(where: Repository, revision: str) -> Iterator[RevisionFile]:
         if not path:
             continue
         mode, kind, blob = about.split()
-        if kind == "blob":
-            yield RevisionFile(path, blob, mode == "120000")
+        if kind in ("blob", "commit"):
+            yield RevisionFile(path, blob, mode == "120000", kind == "commit")
 
 
 def _blobs(where: Repository, names: Sequence[str]) -> Iterator[bytes | None]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -47,7 +48,10 @@ def revision(name: str | None, paths: Sequence[str], include: Globs) -> Iterator
                 at,
                 into,
                 lambda path: may_hold_objects(os.path.join(where.top, path), include),
-                lambda path: is_unread_text(path) and (path in changed or _names_karpenter(where.top, path)),
+                lambda path: (
+                    (is_unread_text(path) and (path in changed or _names_karpenter(where.top, path)))
+                    or _ARCHIVE.search(path) is not None
+                ),
             )
         except GitError as error:
             raise UnreadRevision(f"--against {name}: {error}" if name is not None else f"{error}") from error
@@ -66,3 +70,5 @@ def _names_karpenter(top: str, path: str) -> bool:
 
 
 _LARGEST = 4 << 20
+_ARCHIVE = re.compile(r"(?:^|/)charts/[^/]+\.tgz$")
+"""A vendored chart that is packed."""

@@ -20,6 +20,7 @@ from nodelint.forms.lib.unread_inputs import in_one_line
 from nodelint.forms.lib.values import read, values_root
 from nodelint.model.finding import Span, span_of
 from nodelint.text import Node, Source, UnknownValue
+from nodelint.text.missing import items_of, text_of
 from nodelint.text.reading import nodes_of
 
 _INCLUDED = re.compile(r"\b(?:include|template)\s+\\?\"([^\"\\]+)\\?\"")
@@ -62,7 +63,8 @@ class ChartInputs:
         roots = self._list_values(node)
         found += self.list_definitions(node.source.path, codes, roots)
         texts = [*codes, *(given.text for given in found)]
-        found += self._list_of_chart(node.source.path, [*codes, *(given.text for given in found)])
+        found += self._list_of_chart(node.source.path, texts)
+        found += self._list_missing_charts(node.source.path, texts)
         loops = {tuple(loop[2].split(".")[1:]): loop[1] for text in texts if (loop := _LOOP.fullmatch(text))}
         texts = [text for text in texts if _LOOP.fullmatch(text) is None]
         paths = list(_list_paths(texts))
@@ -102,16 +104,31 @@ class ChartInputs:
     def _list_of_chart(self, path: str, codes: Sequence[str]) -> Iterator[InputText]:
         """Yield the fields of Chart.yaml that template code uses."""
         fields = dict.fromkeys(name for code in codes for name in _OF_CHART.findall(code))
-        folder = chart_of(path) if fields else None
-        source = None
-        if folder is not None:
-            place = os.path.join(folder, CHART)
-            source = self._files.sources.get(os.path.abspath(place)) or read(place)
-        for root in nodes_of(source) if source is not None else ():
+        for root in self._read_of_chart(path, CHART) if fields else ():
             for name in fields:
                 value = root.get(name[:1].lower() + name[1:])
                 if value is not None:
                     yield InputText(f".Chart.{name}", in_one_line(value), span_of(value))
+
+    def _read_of_chart(self, path: str, name: str) -> list[Node]:
+        """Return the roots of a file at the top of a template's chart."""
+        folder = chart_of(path)
+        if folder is None:
+            return []
+        place = os.path.join(folder, name)
+        source = self._files.sources.get(os.path.abspath(place)) or read(place)
+        return nodes_of(source) if source is not None else []
+
+    def _list_missing_charts(self, path: str, codes: Sequence[str]) -> Iterator[InputText]:
+        """Yield the dependencies of a template's chart, if code includes a template that no file here defines."""
+        names = {name for code in codes for name in _INCLUDED.findall(code)}
+        if not names or names <= self._files.definitions(path).keys():
+            return
+        for file in (CHART, "Chart.lock"):
+            for item in (
+                item for root in self._read_of_chart(path, file) for item in items_of(root.get("dependencies"))
+            ):
+                yield InputText(f"dependency {text_of(item.get('name'))}", in_one_line(item), span_of(item))
 
     def list_values_of(self, path: str) -> list[Node]:
         """Return the roots of a chart's values, with which it may be installed, for one of its templates."""
@@ -198,6 +215,9 @@ def _list_lines(at: Span) -> Iterator[str]:
     text = at.source.text
     start = text.rfind("\n", 0, at.start) + 1
     end = text.find("\n", at.end)
+    # The code that prints a value may stand on the lines below its key.
+    while at.start == at.end and end >= 0 and text[end:].lstrip().startswith("{{"):
+        end = text.find("\n", len(text) - len(text[end:].lstrip()))
     yield from list_surrounding_code(text[:start])
     yield from list_codes(text[start : end if end >= 0 else len(text)])
 

@@ -24,6 +24,7 @@ from nodelint.forms.lib.values import own_roots
 from nodelint.forms.lib.variable_inputs import list_variables
 from nodelint.model.finding import Span, span_of
 from nodelint.text import Source
+from nodelint.text.missing import items_of, text_of
 from nodelint.text.source import YAML_NAMES
 
 _RELEASE = re.compile(r"\b(?:upgrade|install|template)[ \t]+(?:-\S+[ \t]+)*([\w.${}-]+)")
@@ -57,12 +58,17 @@ class _UnreadValues:
 
     def _list_imported(self, chart: str) -> Iterator[InputText]:
         """Yield the values that a chart imports from the charts on which it depends (`import-values`)."""
-        for use in self._dependencies.list_named(chart):
+        for use in self._dependencies.list_parts(chart):
+            imports = use.item.get("import-values") if use.item is not None else None
             values = self._files.read(os.path.join(use.chart, "values.yaml"))
-            if values is None or use.item is None or use.item.get("import-values") is None:
+            if imports is None or values is None:
                 continue
-            for root in own_roots(values):
-                yield InputText(f"values of {use.name}", in_one_line(root), span_of(root))
+            yield InputText(f"import-values of {use.name}", in_one_line(imports), span_of(imports))
+            for root, item in ((root, item) for root in own_roots(values) for item in items_of(imports)):
+                path = text_of(item.get("child")) if item.kind == "mapping" else f"exports.{text_of(item)}"
+                taken = root.find(*path.split("."))
+                if taken is not None:
+                    yield InputText(f"{path} of {use.name}", in_one_line(taken), span_of(taken))
 
     def _list_commands(self, chart: str, with_names: bool) -> Iterator[InputText]:
         """Yield the `helm` commands that may install a chart, the values files that they name, and their variables.

@@ -21,6 +21,10 @@ _PATH = re.compile(
 )
 _USED = re.compile(r"\.(?:StateValues|Values)\b(?:\s*\.([A-Za-z_]\w*)|\s*\|\s*get\s+\"(\w+)\")?")
 """A value that the code of a helmfile uses. Without a name, the code uses all of them."""
+_RELEASE = re.compile(r"(?m)^([ \t]*)-[ \t]+name:[^\n]*\n(?:(?:\1[ \t]+[^\n]*|[ \t]*)\n)*+(?:\1[ \t]+[^\n]+\Z)?")
+"""A release of a helmfile with template code: its lines are indented more than its dash."""
+_CHART = re.compile(r"\bchart:[ \t]*([^\n]*)")
+_ANCHOR = re.compile(r"(?:^|[\s\[{,])&\w")
 _FROM_ENVIRONMENT = re.compile(r"\b(?:env|requiredEnv)\s+[\"`']([A-Za-z_]\w*)")
 """A variable of the shell that the code of a helmfile reads."""
 
@@ -33,11 +37,11 @@ def list_unread_values(chart: str, files: UnreadInputs) -> Iterator[InputText]:
         if not names_chart(source.text, chart):
             continue
         yield from _list_secrets(source, chart, files)
-        if not re.search(r"\{\{|\.gotmpl|(?m:^environments:)", source.text):
+        if not re.search(r"\{\{|\.gotmpl|(?m:^(?:environments|bases):)", source.text):
             continue
         yield whole_text(source)
         outer = list(_list_outer(path, helmfiles))
-        names = dict.fromkeys(_PATH.findall(source.text))
+        names = dict.fromkeys(_PATH.findall(_cut_other_releases(source.text, chart)))
         named_files = {name: list(files.list_named(os.path.dirname(path), name)) for name in names}
         templates = [found.at.source for named in named_files.values() for found in named]
         keys = _list_keys([source, *outer, *templates])
@@ -53,6 +57,17 @@ def list_unread_values(chart: str, files: UnreadInputs) -> Iterator[InputText]:
             is_of_environment = name in _read_environment_section(source.text)
             yield from (part for found in left for part in (_split(found, keys) if is_of_environment else [found]))
         yield from files.variables.list_inputs({name for text in texts for name in _FROM_ENVIRONMENT.findall(text)})
+
+
+def _cut_other_releases(text: str, chart: str) -> str:
+    """Return a helmfile without the releases that install one other chart only, and share nothing by an anchor."""
+
+    def cut(release: re.Match[str]) -> str:
+        charts = _CHART.findall(release[0])
+        is_other = len(charts) == 1 and "{{" not in charts[0] and not names_chart(f"path: {charts[0]}", chart)
+        return "" if is_other and not _ANCHOR.search(release[0]) else release[0]
+
+    return _RELEASE.sub(cut, text)
 
 
 def _list_secrets(source: Source, chart: str, files: UnreadInputs) -> Iterator[InputText]:

@@ -107,6 +107,15 @@ class ChartDependencies:
                 name = read_text(item.get("alias")) or read_text(item.get("name"))
                 yield Dependency(user, folder, name, item)
 
+    def list_parts(self, user: str) -> Iterator[Dependency]:
+        """Yield the dependencies of a chart whose files are here: in its folder `charts`, or named by a path."""
+        yield from self.list_named(user)
+        for item in items_of(self._get(user, "dependencies")):
+            name = read_text(item.get("name"))
+            folder = os.path.join(user, "charts", name)
+            if os.path.basename(folder) == name and gate.is_file(os.path.join(folder, CHART)):
+                yield Dependency(user, folder, read_text(item.get("alias")) or name, item)
+
     def _get(self, chart: str, field: str) -> Node | None:
         """Return a field of a chart's Chart.yaml. None if there is none."""
         path = os.path.join(chart, CHART)

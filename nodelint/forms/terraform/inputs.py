@@ -29,9 +29,10 @@ from nodelint.forms.terraform.input_places import (
     narrow_node,
     write_lookups_as_indexes,
 )
-from nodelint.forms.terraform.module_instances import list_instances
+from nodelint.forms.terraform.module_instances import list_environments, list_environments_of_file, list_instances
 from nodelint.forms.terraform.modules import ModuleFiles
 from nodelint.forms.terraform.nodes import is_unknown
+from nodelint.forms.terraform.remote_states import STATES, find_roots_of_state
 from nodelint.forms.terraform.remote_units import KNOWN_PUBLISHERS
 from nodelint.forms.terraform.terragrunt_inputs import TerragruntInputs
 from nodelint.forms.terraform.values import Modules
@@ -96,13 +97,15 @@ class TerraformInputs:
         origin = built.find_origin(node) if built is not None else None
         at = origin.at if origin is not None else node
         path = os.path.abspath(at.source.path)
-        file = self.modules.file(path) if path.endswith(ENDS) else None
+        if not path.endswith(ENDS):
+            return list_environments_of_file(self.modules, path)
+        file = self.modules.file(path)
         block = _find_block(file, at.start) if file is not None else None
         if file is None or block is None:
             return []
         call = str(built.label) if built is not None else ""
         found = self.follow(self._list_repetitions(file, block, call, is_shared))
-        return [*found, *self._list_calls(os.path.dirname(path), call)]
+        return [*found, *self._list_calls(os.path.dirname(path), call), *list_environments(self.modules, file, block)]
 
     def _list_calls(self, folder: str, call: str) -> Iterator[InputText]:
         """Yield the calls of a module and its instances, except those in examples and tests."""
@@ -212,10 +215,12 @@ class TerraformInputs:
         text = write_lookups_as_indexes(text)
         for data, word, name, after in dict.fromkeys(_REFERENCE.findall(text)):
             steps = list_steps(after)
-            if f"{word}.{name}{after}" == text.strip():
+            if f"{data}{word}.{name}{after}" == text.strip():
                 steps += place.steps
             if data:
                 yield from self._list_blocks(place, "data", (word, name), "")
+                if word in STATES:
+                    yield from self._list_state(place, word, name, steps)
             elif word == "local":
                 yield from self._list_locals(place, name, steps)
             elif word == "var":
@@ -333,6 +338,18 @@ class TerraformInputs:
                 if value is not None and (not output or output[0] == ANY or block.names == (output[0],)):
                     at = InputPlace(f"output {block.names[0]}", folder, file.source, 0, 0, block, call)
                     yield from _list_parts(at, value, output[1:])
+
+    def _list_state(self, place: InputPlace, kind: str, name: str, steps: Sequence[str]) -> Iterator[InputPlace]:
+        """Yield the outputs of other root modules whose state a data source may read."""
+        blocks = [
+            file.source.text[block.start : block.end]
+            for file in self.modules.files(place.folder)
+            for block in file.blocks
+            if block.kind == "data" and block.names == (kind, name)
+        ]
+        for folder in find_roots_of_state(self.modules, place.folder, "\n".join(blocks), steps[1:2]):
+            if not any(True for _ in self._list_callers(folder, "")):
+                yield from self._list_outputs(folder, "", steps[1:])
 
     def _list_blocks(
         self, place: InputPlace, kind: str, names: tuple[str, str], attribute: str

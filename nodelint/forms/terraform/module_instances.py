@@ -1,4 +1,4 @@
-"""List the instances of a module, by the calls of it and of the modules around it, with `count` and `for_each`."""
+"""List the instances of modules and resources, by the calls of the modules, with `count` and `for_each`."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ from collections.abc import Callable, Iterator
 from itertools import islice
 
 from nodelint.base.budget import BudgetSpent
+from nodelint.forms.input_text import INSTANCE, InputText
 from nodelint.forms.terraform.file_blocks import TerraformBlock, TerraformFile
 from nodelint.forms.terraform.nodes import is_unknown
 from nodelint.forms.terraform.values import Modules
+from nodelint.model.finding import Span
 
 Callers = Callable[[str, str], Iterator[tuple[TerraformFile, TerraformBlock]]]
 _DEEPEST = 8
@@ -58,3 +60,43 @@ def _list_keys(modules: Modules, file: TerraformFile, block: TerraformBlock) -> 
     except BudgetSpent:
         return [""]
     return list(found)
+
+
+def list_environments(modules: Modules, file: TerraformFile, block: TerraformBlock) -> list[InputText]:
+    """Return the environments of a module in which a resource has an instance: variable files, units of Terragrunt
+    and calls of the module.
+
+    Empty for a resource without `count` and `for_each`.
+    """
+    given = file.attributes(block)
+    written = given.get("for_each") or given.get("count")
+    if written is None:
+        return []
+    name = ".".join(block.names)
+    found = []
+    for module in modules.variants(os.path.dirname(os.path.abspath(file.source.path))):
+        if module.needs_values:
+            continue
+        try:
+            value = module.evaluator(file.source).value(written)
+        except BudgetSpent:
+            return []
+        if is_unknown(value) or value.items or value.entries or (value.kind == "scalar" and value.value != 0):
+            label = f"{name} in {module.label or os.curdir}"
+            found.append(InputText(label, INSTANCE, Span(file.source, block.start, block.start), label, True))
+    return found
+
+
+def list_environments_of_file(modules: Modules, path: str) -> list[InputText]:
+    """Return the environments in which a resource that reads a file has an instance."""
+    found: list[InputText] = []
+    name = os.path.basename(path)
+    for near in modules.near(os.path.dirname(path)):
+        source = modules.source(near)
+        file = modules.file(near) if source is not None and name in source.text else None
+        if file is None:
+            continue
+        for block in file.blocks:
+            if block.kind == "resource" and name in file.source.text[block.start : block.end]:
+                found += list_environments(modules, file, block)
+    return found

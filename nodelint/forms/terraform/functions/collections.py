@@ -206,7 +206,7 @@ def _coalesce(at: Node, *args: Node) -> object:
 
 def _coalesce_list(at: Node, *args: Node) -> object:
     for arg in args:
-        if not is_known(arg):
+        if is_unknown(arg):
             return unknown(at)
         if take_list(arg):
             return arg
