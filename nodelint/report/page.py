@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from functools import cache
 
@@ -72,9 +73,30 @@ def read_example(text: str, path: str = "example.yaml") -> Inventory:
 
 
 def build_example(sources: Sequence[Source]) -> Inventory:
-    """Return the inventory of an example's files with rendered overlays."""
+    """Return the inventory of an example's files, with rendered overlays and charts."""
     overlays = [source.path for source in sources if source.path.endswith(TABLE.names)]
+    if any(source.path.endswith(TABLE.package_heads) for source in sources):
+        return _build_in_folder(sources, overlays)
     return build(sources, folder_files=overlays) if overlays else Inventory(sources)
+
+
+def _build_in_folder(sources: Sequence[Source], overlays: Sequence[str]) -> Inventory:
+    """Return the inventory of files that have to be in a folder: a chart consists of all files below it."""
+    from tempfile import TemporaryDirectory
+
+    here = os.getcwd()
+    with TemporaryDirectory() as folder:
+        os.mkdir(os.path.join(folder, ".git"))  # what an object names has to be in its repository
+        for source in sources:
+            path = os.path.join(folder, source.path)
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(source.text)
+        os.chdir(folder)
+        try:
+            return build(sources, folder_files=overlays)
+        finally:
+            os.chdir(here)
 
 
 def options_table(rule: Rule) -> str:
