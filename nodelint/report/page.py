@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from functools import cache
 
@@ -76,27 +75,11 @@ def build_example(sources: Sequence[Source]) -> Inventory:
     """Return the inventory of an example's files, with rendered overlays and charts."""
     overlays = [source.path for source in sources if source.path.endswith(TABLE.names)]
     if any(source.path.endswith(TABLE.package_heads) for source in sources):
-        return _build_in_folder(sources, overlays)
-    return build(sources, folder_files=overlays) if overlays else Inventory(sources)
+        from nodelint.files.example_folder import work_in_folder_with
 
-
-def _build_in_folder(sources: Sequence[Source], overlays: Sequence[str]) -> Inventory:
-    """Return the inventory of files that have to be in a folder: a chart consists of all files below it."""
-    from tempfile import TemporaryDirectory
-
-    here = os.getcwd()
-    with TemporaryDirectory() as folder:
-        os.mkdir(os.path.join(folder, ".git"))  # what an object names has to be in its repository
-        for source in sources:
-            path = os.path.join(folder, source.path)
-            os.makedirs(os.path.dirname(path), exist_ok=True)
-            with open(path, "w", encoding="utf-8") as file:
-                file.write(source.text)
-        os.chdir(folder)
-        try:
+        with work_in_folder_with({source.path: source.text for source in sources}):
             return build(sources, folder_files=overlays)
-        finally:
-            os.chdir(here)
+    return build(sources, folder_files=overlays) if overlays else Inventory(sources)
 
 
 def options_table(rule: Rule) -> str:

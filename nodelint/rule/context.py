@@ -313,6 +313,12 @@ class Context(ObjectRelations):
         """
         return self._workloads_of(workload).is_possible(workload)
 
+    def find_doubt(self, workload: Workload) -> Gap | None:
+        """Return why it is not known whether the NodePool that can take a workload's pods has room for them. None if
+        it is known.
+        """
+        return self._workloads_of(workload).find_doubt(workload)
+
     def fit(self, workload: Workload) -> WorkloadFit:
         """Return on which NodePools of the run the pods of a workload can run, and why not on others."""
         return self._workloads_of(workload).fit(workload)

@@ -24,8 +24,6 @@ _STOPS = re.compile(r"\b(?:fail|required)\s+[\"`($.]|\|\s*(?:fail|required)\b")
 _INCLUDES = re.compile(r"\b(?:include|template|tpl)\b")
 _PRINTS = re.compile(r"\{\{-?\s*(?!\$\w+\s*:?=|(?:if|with|range|else)\b)")
 """Code that prints a value: where the value is missing, the object with it is not judged in full."""
-_MOST = 20
-"""The most templates of a chart that are evaluated only for this."""
 
 
 def note_refusals(builds: Iterable[Built], sources: Sequence[Source]) -> list[Built]:
@@ -79,7 +77,7 @@ class _Stops:
             is_shared = any("define" in texts[path] for path in stopping)
             rendered = [path for path in sorted(texts) if not os.path.basename(path).startswith("_")]
             wanted = [path for path in rendered if path in stopping or (is_shared and _INCLUDES.search(texts[path]))]
-            found = self._candidates[folder] = [self._read(path, texts[path]) for path in wanted[:_MOST]]
+            found = self._candidates[folder] = [self._read(path, texts[path]) for path in wanted]
         return found
 
     def _read(self, path: str, text: str) -> Source:
