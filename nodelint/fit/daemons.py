@@ -69,7 +69,9 @@ class Daemons:
             for name, same in self._by_name.items():
                 if name[1] in there:
                     continue
-                open_ones = [daemon for daemon in same if self._share_a_cluster(daemon.workload.source, source) is None]
+                open_ones = [
+                    daemon for daemon in same if self._share_a_cluster(daemon.workload.source, source) is None
+                ]
                 if open_ones:
                     found[name] = max(open_ones, key=lambda daemon: sorted(daemon.pod.requests.items(), reverse=True))
         return [daemon for name, daemon in found.items() if name != (workload.namespace, workload.name)]
