@@ -22,10 +22,10 @@ class Daemons:
     """The DaemonSets of a run, and for each pool the DaemonSets that certainly run in its cluster.
 
     A repository may hold DaemonSets of other clusters and of examples. A DaemonSet counts for the pools with the most
-    folders in common, unless the other folders name examples, or differ in environment or region. If only one of the
-    two names an environment, and for an installed chart, it is not known whether the DaemonSet runs there. A DaemonSet
-    that is rendered from a chart's defaults counts only for pools of that chart. A DaemonSet with a placeholder in its
-    selectors or tolerations does not count. `around` has those of files that were not requested.
+    folders in common, unless the other folders name examples, or differ in environment or region. It is not known
+    whether a DaemonSet runs there if only one of the two names an environment, or if an object installs its chart. A
+    DaemonSet that is rendered from a chart's defaults counts only for pools of that chart. A DaemonSet with a
+    placeholder in its selectors or tolerations does not count. `around` has those of files that were not requested.
     """
 
     def __init__(

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from nodelint.karpenter.resolve import Resolution
     from nodelint.karpenter.userdata import Script, UserData
     from nodelint.model.cluster_objects import Workload
+    from nodelint.model.gap import Gap
     from nodelint.model.releases import Version
     from nodelint.releases.release_choice import Chosen
     from nodelint.releases.settings import ControllerFacts
