@@ -26,17 +26,19 @@ spec:
 {{- end }}
 """,
 }
-LIMITS = "    limits:\n      resources:\n        cpu: 100\n"
-VALUES = f"""\
+VALUES = """\
 nodePools:
   web:
     spec:
       template:
         spec:
-          nodeClassRef: {{group: karpenter.k8s.aws, kind: EC2NodeClass, name: web}}
+          nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: web}
           requirements:
-            - {{key: kubernetes.io/arch, operator: In, values: [amd64]}}
-{LIMITS.replace("    limits", "      limits").replace("      res", "        res").replace("        cpu", "          cpu")}"""
+            - {key: kubernetes.io/arch, operator: In, values: [amd64]}
+      limits:
+        resources:
+          cpu: 100
+"""
 RELEASE = """\
 apiVersion: helm.toolkit.fluxcd.io/v2
 kind: HelmRelease
