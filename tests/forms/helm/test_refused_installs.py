@@ -256,6 +256,25 @@ def test_one_installation_of_two_is_named(nodelint: Run, tmp_path: Path) -> None
     assert (code, "with the values of HelmRelease kube-system pools help" in output) == (1, True)
 
 
+@pytest.mark.parametrize("is_tracked", [True, False])
+def test_a_values_file_that_git_ignores_is_not_read(nodelint: Run, tmp_path: Path, is_tracked: bool) -> None:
+    app = application(*ALIAS)["app.yaml"].replace(
+        "parameters: [{name: alias, value: al2023@v20260618}]", "valueFiles: [own.yaml]"
+    )
+    files = {
+        ".gitignore": "own.yaml\n",
+        "charts/kp/own.yaml": "clusterName: main\nalias: al2023@latest\n",
+        "app.yaml": app,
+    }
+    write_files(tmp_path, {**CHART, **IN_A_HELPER, **files})
+    git(tmp_path, "init", "-q")
+    if is_tracked:
+        git(tmp_path, "add", "-f", ".")
+    _, output = check(nodelint)
+    said = "git ignores the values file `own.yaml`: the release is judged without it"
+    assert (said in output, "helm stops" in output) == (not is_tracked, not is_tracked)
+
+
 def git(folder: Path, *command: str) -> None:
     subprocess.run(
         ["git", "-c", "user.name=a", "-c", "user.email=a@example.com", "-C", str(folder), *command],
