@@ -117,13 +117,13 @@ def _too_few(pool: NodePool, resolution: resolve.Resolution) -> Iterator[Finding
             found = _finding(min_values.line.at, min_values.key, min_values.wanted, have, ())
             at = [limit.at.node for limit in resolve.limits(pool) if resolve.beyond(limit, resolution)]
             yield found._replace(
-                message=f"{found.message.partition(':')[0]}: within the limits there {_are(have)}",
+                message=f"{found.message.partition(':')[0]}: within the limits there {_count_values(have)}",
                 also=[Also(node, "Karpenter first skips the types that exceed this") for node in at],
                 help="lower minValues, or raise the limits",
             )
 
 
-def _are(count: int) -> str:
+def _count_values(count: int) -> str:
     return "is only 1 value" if count == 1 else f"are only {count} values"
 
 

@@ -306,7 +306,7 @@ class Tree:
         if not first:
             return None
         names = list_first([f"{daemon.workload.label} ({daemon.workload.source.path})" for daemon in first], 3)
-        text = f"whether {names} runs on these nodes is not known, and beside it no type has room"
+        text = f"whether {names} runs on these nodes is not known, and no type has room next to it"
         return unknown_fact(pod.node, text)
 
     def _left_open(self, workload: Workload, pod: Pod, pools: Sequence[EmptyPool]) -> Iterator[Gap]:

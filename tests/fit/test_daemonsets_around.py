@@ -85,11 +85,11 @@ def test_a_daemonset_of_which_the_cluster_is_not_known_is_said(
 ) -> None:
     around = {path: text.replace("700Mi", memory) for path, text in OPEN[form].items()}
     write_files(tmp_path, {".git/HEAD": "", "pools/pools.yaml": POOLS, "apps/cache.yaml": CACHE, **around})
-    said = "runs on these nodes is not known, and beside it no type has room"
+    doubt = "runs on these nodes is not known, and no type has room next to it"
     has_room = memory == "100Mi"
     part = nodelint("fit", "-", "pools", "--format", "json", stdin=CACHE)
     for printed in (nodelint("fit", "."), nodelint("fit", "-", "pools", stdin=CACHE), part, nodelint("check")):
-        assert (said in " ".join(printed.stdout.split())) is not has_room, printed
+        assert (doubt in " ".join(printed.stdout.split())) is not has_room, printed
         assert "All good" not in printed.stdout or has_room
 
 

@@ -89,7 +89,7 @@ def test_a_daemonset_takes_room(
     shown = nodelint("fit", "--workload", "deployment/cache")
     lacks_room = not has_room and "takes no room" not in shown.stderr
     assert (found, "no pool takes it" in shown.stdout) == (lacks_room, lacks_room), shown
-    doubt = "runs on these nodes is not known, and beside it no type has room"
+    doubt = "runs on these nodes is not known, and no type has room next to it"
     is_open = not has_room and not lacks_room
     assert (doubt in checked, doubt in " ".join(shown.stdout.split())) == (is_open, is_open), shown
     if len(set(mix)) == 1:

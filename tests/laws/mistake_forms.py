@@ -126,6 +126,7 @@ MISTAKES = {
     "more than the largest type": Mistake(2, (*_TEMPLATE, "containers", 0, "resources", "requests", "cpu"), "500"),
     "a family of mac": _values(0, "mac1"),
     "more values than the limits leave": Mistake(0, (*_LINES, 0), _SIZES),
+    "an expression that does not compile": Mistake(1, ("spec", "kubelet"), {"kubeReserved": {"cpu": "lots"}}),
     "a volume size as a number": Mistake(1, ("spec", "blockDeviceMappings", 0, "ebs", "volumeSize"), 100),
 }
 

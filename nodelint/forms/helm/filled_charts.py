@@ -70,9 +70,9 @@ def filled_charts(
     if not each_release:
         installed -= of_defaults.keys()
         with_defaults = []
-    given = list(_list_file_releases(defaults, sources, releases, each_release))
+    given = [*_list_file_releases(defaults, sources, releases, each_release), *releases]
     overlaid = [release for release in of_overlays if release.given]
-    subcharts.add_releases([*given, *releases, *overlaid, *with_defaults], installed, users)
+    subcharts.add_releases([*given, *overlaid, *with_defaults], installed, users)
     for path, (values, templates) in charts.items():
         is_inner = subcharts.gives_values(path, each_release)
         for variants in _fill_all(templates, values, uses, files, None, each_release):
@@ -83,7 +83,7 @@ def filled_charts(
                 unread=of_defaults.get(path),
                 user=users[path][1] if path in users else "",
             )
-    yield from _fill_releases(every_chart, files, [*given, *releases], each_release)
+    yield from _fill_releases(every_chart, files, given, each_release)
     yield from _fill_overlaid(charts, files, overlaid, each_release)
     yield from _fill_defaults(every_chart, files, with_defaults)
     yield from _fill_subcharts(every_chart, files, subcharts, each_release)

@@ -17,7 +17,7 @@ from nodelint.model.gap import Gap
 from nodelint.text import Node, Source
 
 if TYPE_CHECKING:
-    from nodelint.forms.lib.gotemplate.expressions import Refusal
+    from nodelint.forms.lib.gotemplate.expressions import ChartRefusal
     from nodelint.forms.rendered import Built
 
 _STOPS = re.compile(r"\b(?:fail|required)\s+[\"`($.]|\|\s*(?:fail|required)\b")
@@ -100,10 +100,10 @@ class _Stops:
             yield _explain(refusal, self._read(source.path, source.text) if source is not None else template)
 
 
-def _explain(refusal: Refusal, source: Source) -> Gap:
-    said = f" (`{refusal.message}`)" if refusal.message else ""
+def _explain(refusal: ChartRefusal, source: Source) -> Gap:
+    in_brackets = f" (`{refusal.message}`)" if refusal.message else ""
     why = "a `required` value is missing" if refusal.function == "required" else "the chart calls `fail`"
-    return Gap(Span(source, refusal.code.start, refusal.code.end), "chart", f"helm stops here: {why}{said}")
+    return Gap(Span(source, refusal.code.start, refusal.code.end), "chart", f"helm stops here: {why}{in_brackets}")
 
 
 def _is_news(gap: Gap) -> bool:

@@ -16,8 +16,8 @@ from nodelint.forms.lib.gotemplate.expressions import (
     NO_CHART,
     OPEN,
     ChartData,
+    ChartRefusal,
     OwnPiece,
-    Refusal,
     TemplateEvaluator,
 )
 from nodelint.forms.lib.gotemplate.sprig_values import (
@@ -72,7 +72,7 @@ class Filled(NamedTuple):
     broken: tuple[tuple[Code, tuple[str, ...]], ...] = ()
     included: frozenset[str] = frozenset()
     left_out: bool = False
-    refusals: tuple[Refusal, ...] = ()
+    refusals: tuple[ChartRefusal, ...] = ()
 
 
 Holes = Literal["keys", "some keys", "code", "nothing", "as helm", "objects"]

@@ -69,7 +69,7 @@ class ChartData(NamedTuple):
 NO_CHART = ChartData({}, None)
 
 
-class Refusal(NamedTuple):
+class ChartRefusal(NamedTuple):
     """Code at which helm stops with its own message: `fail`, or `required` with an empty value.
 
     - `source`: the file of the named template that contains it. None if it is in the rendered template itself.
@@ -108,7 +108,7 @@ class TemplateEvaluator(ABC):
         self.off = 0
         self.code: Code | None = None
         self.broken: list[tuple[Code, tuple[str, ...]]] = []
-        self.refusals: list[Refusal] = []
+        self.refusals: list[ChartRefusal] = []
         self.may_be_skipped = False
         self.included: set[str] = set()
         self.is_complete = False
@@ -203,7 +203,7 @@ class TemplateEvaluator(ABC):
             message = read_text(args[0])
         except (Unresolved, Unset):
             message = ""
-        self.refusals.append(Refusal(None, self.code, name, message))
+        self.refusals.append(ChartRefusal(None, self.code, name, message))
 
     def change(self, name: str, args: list[object]) -> object:
         """Return the result of a function that changes a map.
