@@ -66,10 +66,8 @@ def filled_charts(
     users = {release.path: release.by for release in with_defaults if _is_complete(release)}
     of_defaults = {release.path: release.unread for release in with_defaults}
     releases = [release for release in releases if release.given]
-    installed = {release.path for release in every}
-    if not each_release:
-        installed -= of_defaults.keys()
-        with_defaults = []
+    installed = {release.path for release in every}.difference(() if each_release else of_defaults)
+    with_defaults = with_defaults if each_release else []
     given = [*_list_file_releases(defaults, sources, releases, each_release), *releases]
     overlaid = [release for release in of_overlays if release.given]
     subcharts.add_releases([*given, *overlaid, *with_defaults], installed, users)

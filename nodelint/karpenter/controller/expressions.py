@@ -96,7 +96,7 @@ def find_expression_fault(node_class: EC2NodeClass) -> ControllerProblem | None:
             return None
         except NotCompiled as error:
             message = f"`{expression.field}` does not compile: {error}"
-            return ControllerProblem(expression.node, message, "kubelet-expression", "error", NO_LAUNCH)
+            return ControllerProblem(expression.node, message, "expression", "error", NO_LAUNCH)
     return None
 
 

@@ -271,8 +271,8 @@ def test_a_values_file_that_git_ignores_is_not_read(nodelint: Run, tmp_path: Pat
     if is_tracked:
         git(tmp_path, "add", "-f", ".")
     _, output = check(nodelint)
-    said = "git ignores the values file `own.yaml`: the release is judged without it"
-    assert (said in output, "helm stops" in output) == (not is_tracked, not is_tracked)
+    reason = "git ignores the values file `own.yaml`: the release is judged without it"
+    assert (reason in output, "helm stops" in output) == (not is_tracked, not is_tracked)
 
 
 def git(folder: Path, *command: str) -> None:
