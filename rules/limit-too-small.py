@@ -2,8 +2,8 @@ r"""A limit is smaller than the smallest instance type that the pool allows, so 
 
 Karpenter skips each instance type that is larger than the rest of a limit. If it skips all types, pods stay Pending,
 and the controller logs "all available instance types exceed limits for nodepool". The class decides how many `pods`
-and how much `ephemeral-storage` a node has: `maxPods`, `podsPerCore`, its volumes. The rule does not report a limit
-of `0`, because it usually means that the pool is switched off.
+and how much `ephemeral-storage` a node has: `maxPods`, `podsPerCore`, its volumes. A limit of `0` usually means that
+the pool is switched off: it is info.
 
 ```yaml bad frame=pool
 spec.template.spec.requirements:
@@ -64,7 +64,11 @@ def check(pool: NodePool, context: Context) -> Findings:
     if not limits or pool.static:
         return
     resolution = context.resolution(pool)
-    if not resolution.candidates or resolve.some_fits(limits, resolution) or resolve.switched_off(limits, resolution):
+    zero = next((limit for limit in limits if resolve.switched_off([limit], resolution)), None)
+    if zero is not None and resolution.candidates:
+        message = f"the {zero.resource} limit `{zero.at.node.value}` switches the NodePool off: it launches nothing"
+        yield Finding(at=zero.at.node, message=message, severity="info")
+    if not resolution.candidates or zero is not None or resolve.some_fits(limits, resolution):
         return
     beyond = [(limit, resolve.beyond(limit, resolution)) for limit in limits]
     ways = _raised(beyond, resolution)

@@ -82,7 +82,12 @@ _START = "no NodePool accepts its pods"
     tags=["workloads", "demanding-workloads"],
 )
 def check(workload: "cluster_objects.Workload", context: Context, *, pools: str = "partial") -> Findings:
-    if workload.partial or workload.is_daemon or workload.pod_spec is None or context.has_pool(workload):
+    if workload.partial or workload.is_daemon or workload.pod_spec is None:
+        return
+    if context.has_pool(workload):
+        doubt = context.find_doubt(workload)
+        if doubt is not None:
+            yield doubt.skip()
         return
     found = context.fit(workload)
     whole = any(not verdict.pool.pool.partial for verdict in found.verdicts)

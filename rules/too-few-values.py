@@ -3,7 +3,8 @@ r"""The allowed instance types can never meet a `minValues`, so Karpenter launch
 Karpenter counts the different values of the key among all instance types that meet the pool's requirements. If there
 are fewer than `minValues`, it launches nothing, unless the controller runs with the policy `BestEffort` (since
 1.6.0). If the values of its chart set that policy, the severity is info. The API server only compares
-`minValues` with the length of the list.
+`minValues` with the length of the list. Types that exceed one of the pool's limits do not count: Karpenter skips them
+first.
 
 ```yaml bad frame=pool
 spec.template.spec.requirements:
@@ -36,11 +37,23 @@ spec.template.spec.requirements:
   - {key: kubernetes.io/arch, operator: In, values: [arm64]}
   - {key: karpenter.k8s.aws/instance-family, operator: In, values: [c7g, c7gd], minValues: 2}
 ```
+
+```yaml bad frame=pool
+spec.limits.cpu: 32
+spec.template.spec.requirements:
+  - {key: karpenter.k8s.aws/instance-category, operator: In, values: [c, m, r]}
+  - {key: karpenter.k8s.aws/instance-size, operator: In, values: [xlarge, 4xlarge, 16xlarge], minValues: 3}
+```
+
+```yaml good frame=bad
+spec.limits.cpu: 200
+```
 """
 
 from collections.abc import Iterator, Sequence
 
 from nodelint.api import (
+    Also,
     Context,
     Finding,
     Findings,
@@ -66,6 +79,7 @@ from nodelint.api import (
     subject="requirements",
     source=[
         "core:pkg/cloudprovider/types.go@v1.14.0:368",
+        "core:pkg/controllers/provisioning/scheduling/scheduler.go@v1.14.0:1069",
         "https://karpenter.sh/docs/concepts/nodepools/",
     ],
 )
@@ -98,6 +112,19 @@ def _too_few(pool: NodePool, resolution: resolve.Resolution) -> Iterator[Finding
         if not min_values.met and isinstance(min_values.line.at, RequirementLine):
             every = [value.node for line in pool.requirements for value in line.values]
             yield _finding(min_values.line.at, min_values.key, min_values.wanted, min_values.have, every)
+    for min_values, have in resolve.unmet_within(resolution):
+        if isinstance(min_values.line.at, RequirementLine):
+            found = _finding(min_values.line.at, min_values.key, min_values.wanted, have, ())
+            at = [limit.at.node for limit in resolve.limits(pool) if resolve.beyond(limit, resolution)]
+            yield found._replace(
+                message=f"{found.message.partition(':')[0]}: within the limits there {_count_values(have)}",
+                also=[Also(node, "Karpenter first skips the types that exceed this") for node in at],
+                help="lower minValues, or raise the limits",
+            )
+
+
+def _count_values(count: int) -> str:
+    return "is only 1 value" if count == 1 else f"are only {count} values"
 
 
 def _beside_an_impossible_line(resolution: resolve.Resolution) -> Iterator[Finding]:

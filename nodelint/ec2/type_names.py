@@ -117,14 +117,18 @@ _SHAPE_OF_SIZE = r"(?:metal-)?[0-9]{1,3}(?:xlarge|xl)"
 
 def may_be_new(key: str, value: str, catalog: Catalog) -> bool:
     """Return whether a size, family or type has the form of one that AWS may add, of a category that the catalogue
-    lacks.
+    lacks. False for mac types: Karpenter never launches them.
 
     `is_newer_name` judges categories that the catalogue has.
     """
     if key == SIZE:
         return re.fullmatch(_SHAPE_OF_SIZE, value) is not None
     family, dot, size = value.partition(".")
-    if re.fullmatch(_SHAPE_OF_FAMILY, family) is None or (dot and re.fullmatch(_SHAPE_OF_SIZE, size) is None):
+    if (
+        value.startswith(MAC)
+        or re.fullmatch(_SHAPE_OF_FAMILY, family) is None
+        or (dot and re.fullmatch(_SHAPE_OF_SIZE, size) is None)
+    ):
         return False
     category = re.fullmatch(_NAME, f"{family}.large")
     return category is not None and not catalog.values(CATEGORY).get(category[1], NONE)

@@ -139,6 +139,13 @@ class Ignored:
         return False
 
 
+def is_ignored(path: str) -> bool:
+    """Return whether git ignores a file and does not track it, so that a clone of the repository lacks it."""
+    folder, name = os.path.split(os.path.abspath(path))
+    rules = Ignored.around(folder)
+    return rules is not None and rules.with_file(folder).ignores(name, folder=False)
+
+
 def entered(above: Ignored | None, folder: str, names: Iterable[str]) -> Ignored | None:
     """Return the ignore rules that apply inside a folder.
 

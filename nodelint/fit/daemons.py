@@ -22,9 +22,10 @@ class Daemons:
     """The DaemonSets of a run, and for each pool the DaemonSets that certainly run in its cluster.
 
     A repository may hold DaemonSets of other clusters and of examples. A DaemonSet counts for the pools with the most
-    folders in common, unless the other folders name examples, or differ in environment or region. A DaemonSet that is
-    rendered from a chart's defaults counts only for pools of that chart. A DaemonSet with a placeholder in its
-    selectors or tolerations does not count. `around` has those of files that were not requested.
+    folders in common, unless the other folders name examples, or differ in environment or region. It is not known
+    whether a DaemonSet runs there if only one of the two names an environment, or if an object installs its chart. A
+    DaemonSet that is rendered from a chart's defaults counts only for pools of that chart. A DaemonSet with a
+    placeholder in its selectors or tolerations does not count. `around` has those of files that were not requested.
     """
 
     def __init__(
@@ -44,6 +45,7 @@ class Daemons:
         self._paths: dict[str, tuple[str, ...]] = {}
         self._nearest: dict[str, int] = {}
         self._of_pool: dict[int, dict[tuple[str | None, object], Daemon]] = {}
+        self._possible: dict[int, dict[tuple[str | None, object], Daemon]] = {}
 
     def beside(self, workload: Workload | None, pool: EmptyPool) -> list[Daemon]:
         """Return the DaemonSets on the pool's nodes, without the workload itself."""
@@ -52,6 +54,27 @@ class Daemons:
             found = self._of_pool[id(pool)] = self._choose(pool)
         own = (workload.namespace, workload.name) if workload is not None and workload.is_daemon else None
         return [daemon for name, daemon in found.items() if name != own]
+
+    def list_possible(self, workload: Workload, pool: EmptyPool) -> list[Daemon]:
+        """Return the DaemonSets of which the files do not show whether they run in the pool's cluster.
+
+        Of several with one name, the largest counts. A DaemonSet that certainly runs there, or is the workload
+        itself, is left out.
+        """
+        found = self._possible.get(id(pool))
+        if found is None:
+            there = {daemon.workload.name for daemon in self.beside(None, pool)}
+            found = self._possible[id(pool)] = {}
+            source = pool.pool.source
+            for name, same in self._by_name.items():
+                if name[1] in there:
+                    continue
+                open_ones = [
+                    daemon for daemon in same if self._share_a_cluster(daemon.workload.source, source) is None
+                ]
+                if open_ones:
+                    found[name] = max(open_ones, key=lambda daemon: sorted(daemon.pod.requests.items(), reverse=True))
+        return [daemon for name, daemon in found.items() if name != (workload.namespace, workload.name)]
 
     def left_out(self) -> list[Workload]:
         """Return the requested DaemonSets that count for no pool: they may be for another cluster or for other
@@ -85,18 +108,23 @@ class Daemons:
     def _rank(self, daemon: Daemon, pool: EmptyPool) -> tuple[int, int]:
         return -self._common(daemon.workload.source, pool.pool.source), daemon.pod.requests.get("cpu", 0)
 
-    def _share_a_cluster(self, daemon: SourceText, pool: SourceText) -> bool:
-        """Return whether objects of the two texts certainly go to one cluster."""
+    def _share_a_cluster(self, daemon: SourceText, pool: SourceText) -> bool | None:
+        """Return whether objects of the two texts certainly go to one cluster. None if the files do not show it."""
         if daemon.path in (pool.path, _STDIN) or (daemon.cluster and daemon.cluster == pool.cluster):
             return True
-        if daemon.built is not None and daemon.built.by_default:
+        built = daemon.built
+        is_of_chart = built is not None and built.by_default
+        if is_of_chart and not (built.applied_by[1] or built.user):
             return False
         common = self._common(daemon, pool)
         nearest = self._nearest.get(daemon.path)
         if nearest is None:
             nearest = max(self._common(daemon, text) for text in self._pool_texts)
             self._nearest[daemon.path] = nearest
-        return common == nearest and not _are_of_two_clusters(self._parts(daemon), self._parts(pool), common)
+        if common < nearest and not is_of_chart:
+            return False
+        found = _are_of_one_cluster(self._parts(daemon), self._parts(pool), common)
+        return None if found and is_of_chart else found
 
     def _parts(self, source: SourceText) -> tuple[str, ...]:
         """Return the folders of a text's path within its repository, and the file name, in lower case."""
@@ -112,16 +140,17 @@ class Daemons:
         return sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], folders))
 
 
-def _are_of_two_clusters(path: Sequence[str], other: Sequence[str], common: int) -> bool:
-    """Return whether two files with `common` leading folders are probably for two clusters.
+def _are_of_one_cluster(path: Sequence[str], other: Sequence[str], common: int) -> bool | None:
+    """Return whether two files with `common` leading folders are probably for one cluster.
 
-    They are if the folders below the shared ones name different environments or regions. They are also if one of
-    these folders, or the last shared folder, is a folder of examples.
+    They are for two if the folders below the shared ones name different environments or regions. They are also if one
+    of these folders, or the last shared folder, is a folder of examples. None if only one names an environment.
     """
     if path[:-1] == other[:-1]:
-        return False
+        return True
     examples = table("vocabulary")["example_folders"]
     for parts in (path[:-1], other[:-1]):
         if any(part in examples for part in parts[max(common - 1, 0) :]):
-            return True
-    return list_environments(path[common:]) != list_environments(other[common:])
+            return False
+    first, second = list_environments(path[common:]), list_environments(other[common:])
+    return True if first == second else False if first and second else None

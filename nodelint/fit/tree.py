@@ -17,7 +17,7 @@ from nodelint.fit.newer import find_newer
 from nodelint.fit.other_capacity import NO_OTHER_CAPACITY, OtherCapacity
 from nodelint.fit.overlay_resources import BroughtResources
 from nodelint.fit.pod_terms import LabelExpression
-from nodelint.fit.pods import Pod, add_requests, pod_of, unknown_of
+from nodelint.fit.pods import Daemon, Pod, add_requests, pod_of, unknown_of
 from nodelint.fit.pools import DEFAULT_POLICIES, EmptyPool, Policies
 from nodelint.fit.verdict import judge_daemon, judge_pod
 from nodelint.fit.volumes import VolumePlace, Volumes
@@ -164,6 +164,8 @@ class Tree:
         taking = [verdict for verdict in verdicts if verdict.fits]
         if taking and all(_unread_values(verdict.pool) is not None for verdict in taking):
             unknown = (*unknown, *filter(None, [_unread_values(taking[0].pool)]))
+        if taking and not workload.is_daemon:
+            unknown = (*unknown, *filter(None, [self._find_open_daemons(workload, pod, taking)]))
         if taking and all(verdict.takes_if_ignored for verdict in taking):
             unknown = (*unknown, unknown_fact(pod.node, _PREFERENCES))
         is_open = not taken and ignored is None
@@ -277,6 +279,35 @@ class Tree:
             # Folders that are near to the same pools share one list, and the facts that are cached for the list.
             found = self._pools_near[place] = self._pool_lists.setdefault(tuple(map(id, found)), found)
         return found
+
+    def find_doubt(self, workload: Workload) -> Gap | None:
+        """Return a gap if pools accept a workload's pods only without DaemonSets that may run on their nodes. None if
+        they accept them in any case, or in none.
+        """
+        pod = pod_of(workload)
+        pools = self.pools_for(workload) if pod is not None and not workload.is_daemon else ()
+        if pod is None or not any(self.daemons.list_possible(workload, pool) for pool in pools):
+            return None
+        return self._find_open_daemons(workload, pod, [v for v in self.fit(workload).verdicts if v.fits])
+
+    def _find_open_daemons(self, workload: Workload, pod: Pod, taking: Sequence[PoolVerdict]) -> Gap | None:
+        """Return a gap if none of the accepting pools accepts the pods beside the DaemonSets that may run there."""
+        first: list[Daemon] = []
+        for verdict in taking:
+            pool = verdict.pool
+            possible = self.daemons.list_possible(workload, pool)
+            if not possible:
+                return None
+            groups = group_by_daemons(pool, (*self.daemons.beside(workload, pool), *possible))
+            volumes = self.volumes.alternatives(workload, pool.release)
+            if judge_pod(self._overlay_resources.without_unsure(pod, pool), pool, groups, None, volumes).fits:
+                return None
+            first = first or possible
+        if not first:
+            return None
+        names = list_first([f"{daemon.workload.label} ({daemon.workload.source.path})" for daemon in first], 3)
+        text = f"whether {names} runs on these nodes is not known, and no type has room next to it"
+        return unknown_fact(pod.node, text)
 
     def _left_open(self, workload: Workload, pod: Pod, pools: Sequence[EmptyPool]) -> Iterator[Gap]:
         """Yield unknown facts about a workload for which an accepting pool may refuse its pods."""

@@ -87,6 +87,8 @@ class Built(NamedTuple):
       Only findings about these values themselves are reported.
     - `given`: the files that make it differ from another rendering of the same files. The first is its own. A finding
       that they do not affect is reported for the other rendering.
+    - `user`: an installation that sets no values, if the text is rendered with a chart's defaults. Empty if none is
+      known.
     - `is_installed`: the defaults of a chart that is also installed with other values.
     - `applied_by`: what applies it, if known: the absolute path of its file and its name, such as that of an
       Application or of the call of a module. Both sides of a change are compared by it.
@@ -105,6 +107,8 @@ class Built(NamedTuple):
       remove or reshape.
     - `release`: the number of the release whose values a chart has: an ApplicationSet creates several.
     - `values`: all values with which a chart's template is rendered.
+    - `refused`: why helm refuses the installation with these values.
+    - `may_be_refused`: why helm refuses the chart with these values, if the installation sets no further ones.
     - `written_in`: yields the files with its values, if that is known without looking up each origin.
     """
 
@@ -126,10 +130,13 @@ class Built(NamedTuple):
     comes_to: Callable[[Mapping[str, Source], Source], bool] | None = None
     release: int | None = None
     applied_by: tuple[str, str] = ("", "")
+    user: str = ""
     is_installed: bool = False
     needs_values: bool = False
     unread: Gap | None = None
     values: Node | None = None
+    refused: tuple[Gap, ...] = ()
+    may_be_refused: tuple[Gap, ...] = ()
     written_in: Callable[[], Iterator[SourceText]] | None = None
 
     @property
@@ -239,6 +246,7 @@ def find_parts(built: Sequence[Built], found: Discovery) -> Iterator[Source]:
 def _list_sources(built: Built) -> Iterator[SourceText]:
     """Yield the files with the values of a rendered manifest, and files with patches that a finding may concern."""
     yield from built.given
+    yield from (gap.at.source for gap in built.refused)
     if built.by_default and built.settle is None:
         return
     yield from (patch.at.source for patch in built.unmatched)

@@ -270,7 +270,9 @@ def _read_and_build(found: Discovery, each_release: bool) -> Inventory:
     if inventory.built:
         from nodelint.forms.rendered import find_parts
 
-        found.sources += find_parts(inventory.built, found)
+        parts = list(find_parts(inventory.built, found))
+        _note_uses(parts, inventory.built)
+        found.sources += parts
     if inventory.broken:
         _add_broken(found, inventory.broken)
     if found.read_with:

@@ -56,7 +56,7 @@ def _once(gaps: Iterable[Gap]) -> list[Gap]:
 def _list_unbuilt(inventory: Inventory) -> Iterator[Gap]:
     """Yield the gaps of inputs that were read but could not be rendered completely."""
     yield from inventory.gaps
-    yield from (gap for built in inventory.built for gap in built.problems)
+    yield from (gap for built in inventory.built for gap in (*built.problems, *built.refused))
     yield from _list_values_objects(inventory)
     yield from _list_set_aside(inventory)
 

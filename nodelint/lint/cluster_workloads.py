@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from nodelint.forms.rendered import Built
     from nodelint.lint.judging import ObjectMap, RuleSetup
     from nodelint.lint.results import Result
+    from nodelint.model.gap import Gap
     from nodelint.model.manifest import Object
     from nodelint.rule.definition import Rule
     from nodelint.text import Source
@@ -45,6 +46,7 @@ class ClusterWorkloads:
         self._results: dict[int, list[Result]] = {}
         self._plain: set[int] = set()
         self.faults: list[str] = []
+        self.skipped: list[Gap] = []
 
     def list_results(self, number: int, texts: Iterable[Source]) -> list[Result]:
         """Return the findings about the workloads of rendered texts: variant `number` of their manifests."""
@@ -74,6 +76,7 @@ class ClusterWorkloads:
         self._plain.update(id(obj) for obj in judged if obj.source.built is None)
         outcome = judge_objects(self._setup, judged, around, (), lambda _: self._map)
         self.faults += outcome.faults
+        self.skipped += outcome.skipped
         return outcome.results
 
     def _list_objects(self, number: int) -> Iterator[Object]:

@@ -116,6 +116,7 @@ class Replacement:
             known.add(made.reported[before:])
         made.reported[:] = workloads.with_plain([_point_to_values(result, runs) for result in made.reported])
         made.faults.extend(workloads.faults)
+        made.skipped.extend(workloads.skipped)
         return made
 
     def _withhold_shared(

@@ -121,7 +121,7 @@ class Planner:
                 if obj is not None and None in (pair.old, pair.new):
                     side = int(pair.new is None)
                     self.gaps[id(obj)] = unread_file(side, obj.source.path, span_of(obj.name_node), RUN.late_reason)
-        if not self.unread.files:
+        if not self.unread.files and not self.unread.of_builds:
             return
         written = [side.all_objects for side in self.sides]
         for pair in pairs:
@@ -132,7 +132,7 @@ class Planner:
                 obj = written[number][index]
                 path = self.sides[number].below(obj.source.path)
                 gap = self.unread.find(obj, number, path, None not in at)
-                if gap is not None:
+                if gap is not None and (gap.decides or pair.change != "unchanged"):
                     self.gaps.update((id(obj), gap) for obj in (pair.old, pair.new) if obj is not None)
                     break
 

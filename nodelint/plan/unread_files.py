@@ -14,6 +14,7 @@ from nodelint.model.finding import Span
 from nodelint.model.gap import FilePlace, Gap
 from nodelint.plan.read_side import is_lost
 from nodelint.plan.refused_appliers import find_refused, match_refused
+from nodelint.plan.refused_releases import match_refused_releases
 from nodelint.plan.stopped_roots import find_stopped_roots
 from nodelint.plan.unread import UnreadFiles, unread_file
 from nodelint.text import Source
@@ -50,9 +51,10 @@ def find_unread_files(was: Read, new: Read) -> UnreadFiles:
     refused = find_refused((was, new))
     stopped = find_stopped_roots((was, new))
     files = [*unread.values()]
+    of_builds = {id(built): cause for built, cause in match_refused_releases((was, new))}
     if not files and not refused and not stopped.folders:
-        return UnreadFiles()
-    of_builds = {id(built): cause for side in sides for built, cause in side.match_builds(files)}
+        return UnreadFiles(of_builds=of_builds)
+    of_builds |= {id(built): cause for side in sides for built, cause in side.match_builds(files)}
     of_builds |= {id(built): cause for built, cause in match_refused(refused, (was, new))}
     halted = [(obj, gap) for objects in stopped.objects for obj, gap in objects]
     of_builds |= {id(obj.source.built): gap for obj, gap in halted if obj.source.built is not None}

@@ -47,7 +47,8 @@ def _say_never(resolution: Resolution, total: str, width: int) -> Iterator[str]:
     if why is not None:
         yield from wrap(f"=> nothing is launched with {why}", width, "")
         ready = len(find_launched_types(resolution))
-        yield from wrap(f"without this, {ready:,} of {total} could be launched", width, "   ")
+        if ready:  # with no type, the fault itself may be the reason
+            yield from wrap(f"without this, {ready:,} of {total} could be launched", width, "   ")
     elif not candidates and newer is not None:
         yield from wrap(f"=> not known: none of {total} meets the requirements; {newer.reason}", width, "")
     elif not candidates:

@@ -72,8 +72,13 @@ def read_example(text: str, path: str = "example.yaml") -> Inventory:
 
 
 def build_example(sources: Sequence[Source]) -> Inventory:
-    """Return the inventory of an example's files with rendered overlays."""
+    """Return the inventory of an example's files, with rendered overlays and charts."""
     overlays = [source.path for source in sources if source.path.endswith(TABLE.names)]
+    if any(source.path.endswith(TABLE.package_heads) for source in sources):
+        from nodelint.files.example_folder import work_in_folder_with
+
+        with work_in_folder_with({source.path: source.text for source in sources}):
+            return build(sources, folder_files=overlays)
     return build(sources, folder_files=overlays) if overlays else Inventory(sources)
 
 

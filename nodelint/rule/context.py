@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from nodelint.karpenter.resolve import Resolution
     from nodelint.karpenter.userdata import Script, UserData
     from nodelint.model.cluster_objects import Workload
+    from nodelint.model.gap import Gap
     from nodelint.model.releases import Version
     from nodelint.releases.release_choice import Chosen
     from nodelint.releases.settings import ControllerFacts
@@ -312,6 +313,12 @@ class Context(ObjectRelations):
         pods. Faster than `fit`.
         """
         return self._workloads_of(workload).is_possible(workload)
+
+    def find_doubt(self, workload: Workload) -> Gap | None:
+        """Return why it is not known whether the NodePool that can take a workload's pods has room for them. None if
+        it is known.
+        """
+        return self._workloads_of(workload).find_doubt(workload)
 
     def fit(self, workload: Workload) -> WorkloadFit:
         """Return on which NodePools of the run the pods of a workload can run, and why not on others."""

@@ -161,6 +161,7 @@ ALLOWED = {
     "files/folders.py": "the folders that the command line names",
     "files/contents.py": "the files of these folders",
     "files/atomic_write.py": "what is written",
+    "files/example_folder.py": "what is written of an example, in a folder of its own",
     "files/git/git_revision.py": "what is written of a revision, in a folder of its own",
     "commands/__init__.py": "where the output of a run goes whose reader has gone",
     "commands/_live.py": _NAMED,

@@ -60,3 +60,43 @@ def test_other_daemonsets_take_no_room(nodelint: Run, tmp_path: Path, folder: st
     write_files(tmp_path, files)
     shown = nodelint("fit", "--workload", "deployment/cache", folder)
     assert "1 workload with a pool, 0 without" in shown.stdout and "other files" not in shown.stderr
+
+
+INSTALLED_WITH_MEMORY = INSTALLED.replace("{a: 1}", "{memory: 700Mi}")
+OPEN = {
+    "overlay of an environment": {
+        "agent/base/ds.yaml": DAEMON.replace("MEMORY", "700Mi"),
+        "agent/base/kustomization.yaml": "resources: [ds.yaml]\n",
+        "agent/overlays/prod/kustomization.yaml": "resources: [../../base]\n",
+    },
+    "installed chart": {
+        "agent/Chart.yaml": CHART["agent/Chart.yaml"],
+        "agent/values.yaml": "memory: 100Mi\n",
+        "agent/templates/ds.yaml": DAEMON.replace("MEMORY", "{{ .Values.memory }}"),
+        "addons/agent.yaml": INSTALLED_WITH_MEMORY,
+    },
+}
+
+
+@pytest.mark.parametrize("memory", ["700Mi", "100Mi"])
+@pytest.mark.parametrize("form", OPEN)
+def test_a_daemonset_of_which_the_cluster_is_not_known_is_said(
+    nodelint: Run, tmp_path: Path, form: str, memory: str
+) -> None:
+    around = {path: text.replace("700Mi", memory) for path, text in OPEN[form].items()}
+    write_files(tmp_path, {".git/HEAD": "", "pools/pools.yaml": POOLS, "apps/cache.yaml": CACHE, **around})
+    doubt = "runs on these nodes is not known, and no type has room next to it"
+    has_room = memory == "100Mi"
+    part = nodelint("fit", "-", "pools", "--format", "json", stdin=CACHE)
+    for printed in (nodelint("fit", "."), nodelint("fit", "-", "pools", stdin=CACHE), part, nodelint("check")):
+        assert (doubt in " ".join(printed.stdout.split())) is not has_room, printed
+        assert "All good" not in printed.stdout or has_room
+
+
+@pytest.mark.parametrize("folders", [("dev", "prod"), ("clusters/dev", "examples")])
+def test_a_daemonset_that_is_certainly_elsewhere_is_not_said(
+    nodelint: Run, tmp_path: Path, folders: tuple[str, str]
+) -> None:
+    pools, agent = folders
+    write_files(tmp_path, {f"{pools}/pools.yaml": POOLS, f"{pools}/cache.yaml": CACHE, f"{agent}/ds.yaml": AGENT})
+    assert "not known" not in nodelint("fit", ".").stdout

@@ -79,14 +79,18 @@ def test_a_daemonset_takes_room(
     nodelint: Run, tmp_path: Path, mix: tuple[str, str, str], memory: str, has_room: bool
 ) -> None:
     """Pools, DaemonSet and workload each come in a form of their own. Where `fit` says that the DaemonSet may be for
-    another cluster, neither command counts it.
+    another cluster, neither command counts it, and both say that they do not know it.
     """
     texts = {"a": f"{POOL}---\n{nodeclass()}", "b": DAEMON.replace("MEMORY", memory), "c": CACHE}
     for form, (folder, text) in zip(mix, texts.items(), strict=True):
         write_files(tmp_path, {".git/HEAD": "", **_write(form, folder, text)})
-    found = "no-pool-for-workload" in nodelint("check").stdout
+    checked = " ".join(nodelint("check").stdout.split())
+    found = "[no-pool-for-workload]" in checked
     shown = nodelint("fit", "--workload", "deployment/cache")
     lacks_room = not has_room and "takes no room" not in shown.stderr
     assert (found, "no pool takes it" in shown.stdout) == (lacks_room, lacks_room), shown
+    doubt = "runs on these nodes is not known, and no type has room next to it"
+    is_open = not has_room and not lacks_room
+    assert (doubt in checked, doubt in " ".join(shown.stdout.split())) == (is_open, is_open), shown
     if len(set(mix)) == 1:
         assert lacks_room is not has_room or mix[0] == "chart"

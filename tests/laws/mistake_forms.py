@@ -40,6 +40,7 @@ spec:
   subnetSelectorTerms: [{tags: {karpenter.sh/discovery: x}}]
   securityGroupSelectorTerms: [{tags: {karpenter.sh/discovery: x}}]
   kubelet: {maxPods: 58}
+  blockDeviceMappings: [{deviceName: /dev/xvda, ebs: {volumeSize: 100Gi, volumeType: gp3, encrypted: true}}]
 ---
 apiVersion: apps/v1
 kind: Deployment
@@ -55,6 +56,12 @@ spec:
 )
 _TEMPLATE = ("spec", "template", "spec")
 _LINES = (*_TEMPLATE, "requirements")
+_SIZES = {
+    "key": "karpenter.k8s.aws/instance-size",
+    "operator": "In",
+    "values": ["large", "2xlarge", "48xlarge"],
+    "minValues": 3,
+}
 _FAMILY = {"key": "karpenter.k8s.aws/instance-family", "operator": "In", "values": ["m5", "m6i", "m7i"]}
 
 
@@ -117,6 +124,10 @@ MISTAKES = {
     ),
     "a pool that is not there": Mistake(2, (*_TEMPLATE, "nodeSelector"), {"karpenter.sh/nodepool": "wbe"}),
     "more than the largest type": Mistake(2, (*_TEMPLATE, "containers", 0, "resources", "requests", "cpu"), "500"),
+    "a family of mac": _values(0, "mac1"),
+    "more values than the limits leave": Mistake(0, (*_LINES, 0), _SIZES),
+    "an expression that does not compile": Mistake(1, ("spec", "kubelet"), {"kubeReserved": {"cpu": "lots"}}),
+    "a volume size as a number": Mistake(1, ("spec", "blockDeviceMappings", 0, "ebs", "volumeSize"), 100),
 }
 
 _CHART = "apiVersion: v2\nname: pools\nversion: 0.1.0\n"

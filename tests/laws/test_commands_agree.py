@@ -25,7 +25,13 @@ CELLS = [
     for number, mistake in enumerate(MISTAKES)
     for turn in range(_EACH)
 ]
-_REFUSED = ("a misspelled key", "a misspelled operator", "limits that are no quantity", "a weight as a text")
+_REFUSED = (
+    "a misspelled key",
+    "a misspelled operator",
+    "limits that are no quantity",
+    "a weight as a text",
+    "a volume size as a number",
+)
 _SAFE = (
     "a misspelled zone",
     "a misspelled operator",
@@ -186,3 +192,12 @@ def test_fit_advises_what_check_fixes(nodelint: Run, tmp_path: Path, name: str, 
     write_files(tmp_path, write_plain(mistake, mistake.bad))
     (workload,) = json.loads(nodelint("fit", ".", "--format", "json").stdout)["workloads"]
     assert [suggestion["message"].startswith(advice) for suggestion in workload["suggestions"]] == [True]
+
+
+def test_a_refused_volume_size_does_not_count_as_a_size(nodelint: Run, tmp_path: Path) -> None:
+    mistake = MISTAKES["a volume size as a number"]
+    for name, value in (("good", mistake.good), ("bad", mistake.bad)):
+        write_files(tmp_path / name, write_plain(mistake, value))
+    good = json.loads(nodelint("explain", "good", "--format", "json").stdout)["nodePools"][0]
+    assert f"without this, {len(good['instanceTypes'])} of " in nodelint("explain", "bad").stdout
+    assert "nothing is launched with EC2NodeClass/web" in " ".join(nodelint("fit", "bad").stdout.split())

@@ -84,7 +84,13 @@ def render(run: FormRun) -> None:
     """Render the templates of charts."""
     from nodelint.forms.helm.filled_charts import filled_charts
 
-    run.built += filled_charts(run.sources, run.built, run.each_release)
+    filled = list(filled_charts(run.sources, run.built, run.each_release))
+    if filled:
+        from nodelint.forms.helm.refused_installs import list_possible, note_refusals
+
+        filled = note_refusals(filled, run.sources)
+        run.unbuilt += dict.fromkeys(list_possible(filled))
+    run.built += filled
     run.unbuilt += dict.fromkeys(built.unread for built in run.built if built.unread is not None)
 
 

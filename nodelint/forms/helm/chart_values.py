@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from nodelint.files.gate import gate
+from nodelint.files.gitignore import is_ignored
 from nodelint.files.safe_read import find_top
 from nodelint.forms.lib.chart_values import (
     MOST_RELEASES,
@@ -109,14 +110,18 @@ def is_broken(at: Node | Span) -> bool:
 
 
 def _explain_missing(at: Node | Span, chart: str) -> str | None:
-    """Return the reason that a values file which a release names is not in the repository. None if it is there."""
+    """Return the reason that the repository lacks a values file which a release names. None if it is there."""
     name = at.value if isinstance(at, Node) else at.source.text[at.start : at.end].strip("\"'")
     if not isinstance(name, str) or not re.fullmatch(r"[\w./-]+\.ya?ml", name):
         return None
     home = os.path.dirname(os.path.abspath(at.source.path))
     folders = [folder for folder in (chart, home, find_top(home)) if folder is not None]
-    if any(gate.exists(os.path.normpath(os.path.join(folder, name.lstrip("/")))) for folder in folders):
-        return None
+    paths = [os.path.normpath(os.path.join(folder, name.lstrip("/"))) for folder in folders]
+    there = next((path for path in paths if gate.exists(path)), None)
+    if there is not None:
+        return (
+            f"git ignores the values file `{name}`: the release is judged without it" if is_ignored(there) else None
+        )
     near = did_you_mean(os.path.basename(name), gate.names(os.path.dirname(os.path.join(chart, name))))
     return f"the values file `{name}` is not in the repository{near}: the release is judged without it"
 

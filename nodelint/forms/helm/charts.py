@@ -136,6 +136,11 @@ def other_files(path: str) -> list[str]:
     return [text for _, text in _texts(chart, is_beside)]
 
 
+def list_templates(folder: str) -> Iterator[tuple[str, str]]:
+    """Yield path and text of each file that helm reads in a chart's folder of templates."""
+    yield from _texts(folder, _may_define)
+
+
 def installing_texts(path: str) -> list[str]:
     """Return the texts of a repository's Terraform files and scripts that name the folder of a template's chart.
 

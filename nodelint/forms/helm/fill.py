@@ -49,7 +49,11 @@ def fill_template(
     def attempt(holes: Holes) -> Back | None:
         defaults = values if root is not None else None
         filled = fill(template.text, parts, whole, holes, chart, defaults, is_complete)
-        back = _read(template, values, filled, uses, files.sources) if filled.values or plain else None
+        back = (
+            _read(template, values, filled, uses, files.sources)
+            if filled.values or filled.refusals or plain
+            else None
+        )
         if back is not None:
             back.root, back.is_complete = root, is_complete
         return back

@@ -53,7 +53,7 @@ def filled_charts(
     files.switched = set(filter(subcharts.is_switched, every_chart)) if each_release else ()
     named = _list_named_releases(defaults, sources)
     if named:
-        subcharts.add_releases(named, defaults.keys())
+        subcharts.add_releases(named, defaults.keys(), {})
         yield from _fill_releases(charts, files, named, each_release)
         yield from _fill_subcharts(every_chart, files, subcharts, each_release)
         return
@@ -63,15 +63,14 @@ def filled_charts(
     of_overlays = _find_overlay_releases(defaults, files, overlays)
     every: list[ChartRelease | OverlayRelease] = [*releases, *of_overlays]
     with_defaults = [release for release in every if not release.given]
+    users = {release.path: release.by for release in with_defaults if _is_complete(release)}
     of_defaults = {release.path: release.unread for release in with_defaults}
     releases = [release for release in releases if release.given]
-    installed = {release.path for release in every}
-    if not each_release:
-        installed -= of_defaults.keys()
-        with_defaults = []
-    given = list(_list_file_releases(defaults, sources, releases, each_release))
+    installed = {release.path for release in every}.difference(() if each_release else of_defaults)
+    with_defaults = with_defaults if each_release else []
+    given = [*_list_file_releases(defaults, sources, releases, each_release), *releases]
     overlaid = [release for release in of_overlays if release.given]
-    subcharts.add_releases([*given, *releases, *overlaid, *with_defaults], installed)
+    subcharts.add_releases([*given, *overlaid, *with_defaults], installed, users)
     for path, (values, templates) in charts.items():
         is_inner = subcharts.gives_values(path, each_release)
         for variants in _fill_all(templates, values, uses, files, None, each_release):
@@ -80,8 +79,9 @@ def filled_charts(
                 values=next(iter(own_roots(values)), None),
                 is_installed=is_inner or path in installed,
                 unread=of_defaults.get(path),
+                user=users[path][1] if path in users else "",
             )
-    yield from _fill_releases(every_chart, files, [*given, *releases], each_release)
+    yield from _fill_releases(every_chart, files, given, each_release)
     yield from _fill_overlaid(charts, files, overlaid, each_release)
     yield from _fill_defaults(every_chart, files, with_defaults)
     yield from _fill_subcharts(every_chart, files, subcharts, each_release)
@@ -179,9 +179,11 @@ def _fill_subcharts(charts: _Charts, files: ChartFiles, subcharts: Subcharts, ea
                 made = [make_built(variants, values, given) for variants in filled]
             overlay = getattr(found.release, "overlay", None)
             for built in made:
+                by = found.release.by
                 whole = built._replace(
                     release=number if not found.is_default else None,
-                    applied_by=found.release.by,
+                    applied_by=by if not found.is_default else ("", ""),
+                    user=by[1] if found.is_default else "",
                     is_installed=found.is_replaced,
                     unread=found.release.unread,
                     values=found.release.root,

@@ -71,10 +71,16 @@ class Subcharts:
             self.defaults.setdefault(path, read_defaults(path, sources, is_absolute))
         self._given: dict[str, list[AnyRelease]] = {}
         self._installed: Collection[str] = ()
+        self._users: Mapping[str, tuple[str, str]] = {}
 
-    def add_releases(self, given: Iterable[AnyRelease], installed: Collection[str]) -> None:
-        """Record releases with other values, and the charts (`installed`) whose releases all have other values."""
-        self._installed = installed
+    def add_releases(
+        self, given: Iterable[AnyRelease], installed: Collection[str], users: Mapping[str, tuple[str, str]]
+    ) -> None:
+        """Record releases with other values, and the charts (`installed`) whose releases all have other values.
+
+        `users` has what installs a chart without other values (as in `InstallChart`), if all its values are known.
+        """
+        self._installed, self._users = installed, users
         for release in given:
             self._given.setdefault(release.path, []).append(release)
 
@@ -126,7 +132,7 @@ class Subcharts:
             is_subchart = True
             yield made
         if not is_subchart:
-            release = ChartRelease(path, (self.defaults[path],), own)
+            release = ChartRelease(path, (self.defaults[path],), own, by=self._users.get(path, ("", "")))
             yield SubchartRelease(release, own.get("tags"), True, path in self._installed)
 
     def _enter(self, path: str, use: Dependency, outer: SubchartRelease) -> Iterator[SubchartRelease]:

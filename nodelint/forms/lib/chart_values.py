@@ -9,6 +9,7 @@ from typing import Literal
 
 from nodelint.base.tuples import NamedTuple
 from nodelint.files.gate import gate
+from nodelint.files.gitignore import is_ignored
 from nodelint.files.safe_read import find_top, is_inside
 from nodelint.forms.lib.gotemplate.sprig_values import SetNode
 from nodelint.forms.lib.values import is_empty, merged, read, read_broken, values_root
@@ -75,9 +76,11 @@ class RepositoryTree(NamedTuple):
         return None if home is None else cls(str(home), sources, os.path.isabs(source.path), [])
 
     def read_file(self, path: str) -> Source | None:
-        """Return a file of the repository by its absolute path. None if it is outside or missing."""
+        """Return a file of the repository by its absolute path. None if it is outside or missing, or if git ignores
+        it: a clone lacks it.
+        """
         source = self.sources.get(path)
-        if source is None and gate.is_file(path) and is_inside(path, self.home):
+        if source is None and gate.is_file(path) and is_inside(path, self.home) and not is_ignored(path):
             source = read(path if self.absolute else os.path.relpath(path))
             if source is not None:
                 self.sources[path] = source

@@ -33,13 +33,15 @@ def with_edits(root: Node, edits: Sequence[Edit]) -> Node | None:
 
 
 def _find_all_again(node: Node, renewed: Mapping[int, Source]) -> Node:
+    source = renewed.get(id(node.source))
+    if source is not None and node.kind == "mapping" and _is_in_document(root_of(node)):
+        return _find_again(node, source)  # no other values are merged into it: an edit may add and remove keys
     if node.kind == "mapping":
         made = Node(node.source, node.start, node.end, "mapping", node.style)
         made.entries = [
             MappingEntry(entry.key, _find_all_again(entry.value, renewed), entry.name) for entry in node.entries
         ]
         return made
-    source = renewed.get(id(node.source))
     if node.kind == "sequence" and not _is_in_document(root_of(node)):
         made = Node(node.source, node.start, node.end, "sequence", node.style)
         made.items = [_find_all_again(item, renewed) for item in node.items]

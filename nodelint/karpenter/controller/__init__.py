@@ -45,6 +45,8 @@ _NO_DISRUPTION = "the controller never disrupts a node of the pool, neither for 
 _NO_CLAIM = "the API server refuses every NodeClaim of the pool: the name becomes a label"
 _NO_ANNOTATED_CLAIM = "the API server refuses every NodeClaim of the pool: they get its annotations"
 
+_KUBELET_EXPRESSIONS = Version(1, 15, 0)
+"""The first Karpenter release that reads kubelet settings as expressions."""
 _NO_NODES = frozenset([_NEVER_READY, _UNREADABLE, _NO_CLAIM, _NO_ANNOTATED_CLAIM, NOT_READY, NO_LAUNCH])
 
 _NODE_CLASS_LABEL = "karpenter.k8s.aws/ec2nodeclass"
@@ -83,6 +85,10 @@ def find_launch_blocker(obj: Object, release: Version) -> ControllerProblem | No
         ends = problem.consequence.endswith("never becomes ready")
         if problem.severity == "error" and (ends or problem.consequence in _NO_NODES):
             return problem
+    if isinstance(obj, EC2NodeClass) and release >= _KUBELET_EXPRESSIONS and obj.node.find("spec", "kubelet"):
+        from nodelint.karpenter.controller.expressions import find_expression_fault
+
+        return find_expression_fault(obj)
     return None
 
 

@@ -17,6 +17,7 @@ from nodelint.base.tuples import NamedTuple
 from nodelint.base.types import Any
 from nodelint.ec2.catalog import Catalog
 from nodelint.karpenter.controller.kubelet import family_of
+from nodelint.karpenter.controller.problem import NO_LAUNCH, ControllerProblem
 from nodelint.model.keys import CPU, MEMORY
 from nodelint.model.manifest import EC2NodeClass
 from nodelint.text import UNKNOWN, Node
@@ -81,6 +82,22 @@ def expressions(node_class: EC2NodeClass) -> list[Expression]:
                 if isinstance(text, str) and not re.fullmatch(_QUANTITY, text):
                     found.append(Expression(f"{entry.name}.{value.name}", text, value.value))
     return found
+
+
+def find_expression_fault(node_class: EC2NodeClass) -> ControllerProblem | None:
+    """Return the problem of the first expression in a class that the controller does not compile.
+
+    None if it compiles all of them, or if nodelint cannot evaluate one.
+    """
+    for expression in expressions(node_class):
+        try:
+            compiled(expression.text)
+        except NoRuntime:
+            return None
+        except NotCompiled as error:
+            message = f"`{expression.field}` does not compile: {error}"
+            return ControllerProblem(expression.node, message, "expression", "error", NO_LAUNCH)
+    return None
 
 
 @cache

@@ -49,6 +49,7 @@ from nodelint.karpenter.resolve.limits import (
     smallest,
     some_fits,
     switched_off,
+    unmet_within,
     within,
 )
 from nodelint.karpenter.resolve.offering_view import Supply
@@ -142,6 +143,7 @@ __all__ = [
     "switched_off",
     "taints",
     "turn",
+    "unmet_within",
     "within",
 ]
 

@@ -237,9 +237,14 @@ def volume(spec: Node, ami_family: str) -> Node | None:
     return _size(named[0]) if named else None
 
 
+_SIZE_UNITS = ("G", "Gi", "T", "Ti")
+
+
 def _size(mapping: Node) -> Node | None:
+    """Return the size of a volume. None for a size that the API server refuses: such a class has no nodes."""
     node = mapping.find("ebs", "volumeSize")
-    return node if node is not None and quantities.quantity_of(node) is not None else None
+    is_size = node is not None and isinstance(node.value, str) and node.value.endswith(_SIZE_UNITS)
+    return node if node is not None and is_size and quantities.quantity_of(node) is not None else None
 
 
 def _setting(kubelet: Node | None, field: str) -> tuple[int | None, bool]:

@@ -15,6 +15,7 @@ from nodelint.data import table
 from nodelint.ec2.catalog import Catalog
 from nodelint.ec2.type_set import NONE, TypeSet, union
 from nodelint.karpenter.resolve.capacity import OF_CLASS
+from nodelint.karpenter.resolve.effects import MinValues
 from nodelint.karpenter.resolve.resolution import Resolution
 from nodelint.model import quantities
 from nodelint.model.keys import CPU, MEMORY
@@ -146,6 +147,19 @@ def within(resolution: Resolution) -> TypeSet:
         return left
 
     return resolution.pool.once("within", (resolution,), work)
+
+
+def unmet_within(resolution: Resolution) -> list[tuple[MinValues, int]]:
+    """Return each minValues that the candidates meet, but not those within the limits, with the number of values that
+    are left.
+
+    Karpenter first skips the types beyond the limits, and then counts the values. Empty if no type is left.
+    """
+    left = within(resolution)
+    least = [least for least in resolution.min_values if least.met and not resolution.meets(least, left)]
+    if not left or resolution.pool.static:
+        return []
+    return [(min_values, len(resolution.distinct(min_values.key, left) or ())) for min_values in least]
 
 
 def largest(resource: str, types: TypeSet, resolution: Resolution) -> tuple[str, str]:

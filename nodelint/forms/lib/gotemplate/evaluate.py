@@ -12,7 +12,14 @@ from typing import Literal
 
 from nodelint.base.budget import WorkBudget
 from nodelint.base.tuples import NamedTuple
-from nodelint.forms.lib.gotemplate.expressions import NO_CHART, OPEN, ChartData, OwnPiece, TemplateEvaluator
+from nodelint.forms.lib.gotemplate.expressions import (
+    NO_CHART,
+    OPEN,
+    ChartData,
+    ChartRefusal,
+    OwnPiece,
+    TemplateEvaluator,
+)
 from nodelint.forms.lib.gotemplate.sprig_values import (
     UNSET,
     Printed,
@@ -55,6 +62,7 @@ class Filled(NamedTuple):
     - `broken`: code at which helm fails, each with the field that it reads from a missing value.
     - `included`: the files that hold only named templates, one of which it prints.
     - `left_out`: whether one of the holes is a block of whole objects.
+    - `refusals`: code at which helm stops with a message of the chart.
     """
 
     text: str
@@ -64,6 +72,7 @@ class Filled(NamedTuple):
     broken: tuple[tuple[Code, tuple[str, ...]], ...] = ()
     included: frozenset[str] = frozenset()
     left_out: bool = False
+    refusals: tuple[ChartRefusal, ...] = ()
 
 
 Holes = Literal["keys", "some keys", "code", "nothing", "as helm", "objects"]
@@ -111,6 +120,7 @@ def fill(
         tuple(filler.broken),
         frozenset(filler.included),
         filler.left_out_objects > 0,
+        tuple(filler.refusals),
     )
 
 
@@ -374,7 +384,8 @@ class _Filler(TemplateEvaluator):
             raise Unresolved
         inner = _Filler(text, self.values, self.holes, self.chart, self.budget)
         inner.depth, inner.dot, inner.dollar, inner.changed = self.depth + 1, dot, dot, self.changed
-        inner.included = self.included
+        inner.included, inner.refusals = self.included, self.refusals
+        inner.may_be_skipped = bool(self.may_be_skipped or self.unsure or self.off)
         inner.left_out, inner.defaults, inner.whole = self.left_out, self.defaults, self.whole
         inner.is_complete = self.is_complete
         inner.fill_parts(parts)

@@ -15,6 +15,7 @@ from nodelint.forms.lib.gotemplate.sprig_values import (
     MadeNode,
     TracedText,
     Unresolved,
+    Unset,
     as_node,
     hold_value,
     printed,
@@ -68,6 +69,19 @@ class ChartData(NamedTuple):
 NO_CHART = ChartData({}, None)
 
 
+class ChartRefusal(NamedTuple):
+    """Code at which helm stops with its own message: `fail`, or `required` with an empty value.
+
+    - `source`: the file of the named template that contains it. None if it is in the rendered template itself.
+    - `message`: the message of the chart. Empty if it is not known.
+    """
+
+    source: SourceText | None
+    code: Code
+    function: str
+    message: str
+
+
 class TemplateEvaluator(ABC):
     """Evaluates the expressions of one template.
 
@@ -75,6 +89,8 @@ class TemplateEvaluator(ABC):
     - `unsure`: the number of conditions around whose values are unknown.
     - `changed`: maps that a function has changed, by id.
     - `broken`: code at which helm fails.
+    - `refusals`: code at which helm stops for certain with a message of the chart.
+    - `may_be_skipped`: what is evaluated is under a condition that is unknown, or that the values switch off.
     - `included`: the files that hold only named templates, one of which was included.
     - `is_complete`: nobody sets further values, so that an empty value is meant to be empty.
     """
@@ -92,6 +108,8 @@ class TemplateEvaluator(ABC):
         self.off = 0
         self.code: Code | None = None
         self.broken: list[tuple[Code, tuple[str, ...]]] = []
+        self.refusals: list[ChartRefusal] = []
+        self.may_be_skipped = False
         self.included: set[str] = set()
         self.is_complete = False
 
@@ -166,12 +184,26 @@ class TemplateEvaluator(ABC):
             return self.tpl(args) if name == "tpl" else self.include(args)
         if name not in ("dict", "list", "tuple") and any(arg is ROOT for arg in args):
             raise Unresolved
+        if name in ("fail", "required"):
+            self.note_refusal(name, args)
         self.budget.spend(steps_for(name, args))
         self.budget.require(size_made(name, args))
         found = self.change(name, args) if name in _CHANGING and args else call(name, args)
         if isinstance(found, TracedText):
             self.budget.spend(0, found.size)
         return found
+
+    def note_refusal(self, name: str, args: list[object]) -> None:
+        """Record that helm stops at a call of `fail`, or of `required` with a value that is null or an empty text."""
+        if self.may_be_skipped or self.unsure or self.off or self.code is None:
+            return
+        if len(args) != (1 if name == "fail" else 2) or (name == "required" and not _is_empty(args[1])):
+            return
+        try:
+            message = read_text(args[0])
+        except (Unresolved, Unset):
+            message = ""
+        self.refusals.append(ChartRefusal(None, self.code, name, message))
 
     def change(self, name: str, args: list[object]) -> object:
         """Return the result of a function that changes a map.
@@ -223,7 +255,12 @@ class TemplateEvaluator(ABC):
         source = found.source
         if found.only_defines:
             self.included.add(os.path.abspath(source.path))
+        first = len(self.refusals)
         pieces, free = self.rendered(source.text, found.definition.body, args[1])
+        self.refusals[first:] = [
+            refusal if refusal.source is not None else refusal._replace(source=source)
+            for refusal in self.refusals[first:]
+        ]
         copied = [
             node if start is None else CopiedText(source, start, start + len(text), "scalar", "plain", UNKNOWN)
             for text, node, start in pieces
@@ -250,7 +287,13 @@ class TemplateEvaluator(ABC):
         except BadTemplate:
             raise Unresolved from None
         whole = traced_text.pieces[0][1] if len(traced_text.pieces) == 1 else None
+        first = len(self.refusals)
         pieces, free = self.rendered(text, parts, args[1])
+        assert self.code is not None
+        self.refusals[first:] = [
+            refusal if refusal.source is not None else refusal._replace(code=self.code)
+            for refusal in self.refusals[first:]
+        ]
         own = [(text, node if start is None else whole) for text, node, start in pieces]
         return TracedText(own, free or traced_text.free)
 
@@ -276,6 +319,13 @@ class TemplateEvaluator(ABC):
             if name in scope:
                 return scope[name]
         raise Unresolved
+
+
+def _is_empty(value: object) -> bool:
+    """Return whether `required` refuses a value. A value that is unknown is not empty."""
+    if isinstance(value, Node):
+        return value.kind == "scalar" and (value.value is None or (isinstance(value.value, str) and not value.value))
+    return value is None or (isinstance(value, TracedText | str) and not str(value))
 
 
 def _nested_maps(node: Node) -> Iterator[Node]:
