@@ -107,11 +107,10 @@ class Replacement:
             known.places.update((result.rule.name, result.span) for result in made.reported[before:])
             for result in made.reported[before:]:
                 holders.setdefault(_fix_key(result), []).extend(environment)
-        asked = {path_of(source) for source in read[0] if source.is_editable}
-        made.reported[:] = [
-            note_environment(result, holders.get(_fix_key(result), ()), self._built, asked)
-            for result in made.reported
-        ]
+        requested = {path_of(source) for source in read[0] if source.is_editable}
+        for number, result in enumerate(made.reported):
+            folders = {folder for run in runs if run.has_mistake(result) for folder in run.folders}
+            made.reported[number] = note_environment(result, folders, self._built, requested)
         made.reported[:] = [self._withhold_shared(result, holders, shared) for result in made.reported]
         made.reported[:] = [self._name_reach(result, holders, shared) for result in made.reported]
         known.add(made.reported)

@@ -108,18 +108,20 @@ def name_rendering(built: Built) -> str:
     return shown_label(built.source) or os.path.relpath(built.cluster or built.source.path).replace(os.sep, "/")
 
 
-def note_environment(result: Result, holding: Sequence[Built], built: Sequence[Built], asked: Set[str]) -> Result:
+def note_environment(result: Result, folders: Set[str], built: Sequence[Built], requested: Set[str]) -> Result:
     """Return a finding with a note that names its environment and the line to change.
 
     The finding is returned unchanged if a file that only its environment uses was requested, or if every environment
-    with the template has the finding. `holding` are the rendered manifests with the finding, `asked` the absolute
-    paths of the requested files.
+    with the template has the finding. `folders` are those of the environments with the finding, `requested` the
+    absolute paths of the requested files.
     """
-    own, templates = {text.cluster for text in holding}, {path for text in holding for path in text.replaces}
-    others = [text for text in built if text.cluster not in own and not templates.isdisjoint(text.replaces)]
+    path = os.path.abspath(result.span.source.path)
+    holding = [text for text in built if text.cluster in folders and path in text.parts]
+    templates = {path for text in holding for path in text.replaces}
+    others = [text for text in built if text.cluster not in folders and not templates.isdisjoint(text.replaces)]
     shared = {path for text in others for path in text.parts}
     files = {path for text in holding for path in text.parts} - shared
-    if not others or not files or not files.isdisjoint(asked):
+    if not others or not files or not files.isdisjoint(requested):
         return result
     finding = result.finding
     places = [*(edit.span for edit in finding.edits), finding.span, *(also.span for also in finding.also)]

@@ -51,7 +51,7 @@ def test_a_report_in_the_folder_changes_no_answer(
     write_files(tmp_path, {f"old/{path}": text.replace("amd64", "arm64") for path, text in FILES.items()})
     before = nodelint("check", cwd=tmp_path / "now").stdout
     assert "Deployment" in before or "pods" in before
-    report = nodelint(*[word.replace("old", "../old") for word in command], cwd=tmp_path / "now").stdout
+    report = nodelint(*["../old" if word == "old" else word for word in command], cwd=tmp_path / "now").stdout
     data = json.loads(report)
     write_files(tmp_path, {"now/report.json": json.dumps(data, separators=(",", ":")) if compact else report})
     after = nodelint("check", cwd=tmp_path / "now").stdout

@@ -110,9 +110,7 @@ def render(run: FormRun) -> None:
     run.built += made
 
 
-_STACK = (
-    "a Terragrunt stack is not read: run `terragrunt stack generate`, and check its folder `.terragrunt-stack`"
-)
+_STACK = "a Terragrunt stack is not read: run `terragrunt stack generate`, and check its folder `.terragrunt-stack`"
 
 
 def find_remote_values(sources: Sequence[Source]) -> Iterator[Gap]:
