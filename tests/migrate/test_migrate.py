@@ -442,4 +442,4 @@ def test_a_chart_beside_workloads_changes_nothing_of_them(nodelint: Run, tmp_pat
     assert "0 objects" not in alone.stderr and "Would change names in 1 file" in alone.stderr
     report = " ".join(both.stderr.split())
     assert "charts/c/values-prod.yaml:2 NodePool/web spec.template.spec.expireAfter: EKS Auto Mode allows" in report
-    assert "By hand" in report and "job.yaml" not in report
+    assert "To change by hand" in report and "job.yaml" not in report
