@@ -69,7 +69,8 @@ def _type_lines(types: Iterable[PoolTypes]) -> Iterator[str]:
         elif pool.before is not None and pool.after is not None and (pool.lost or pool.gained):
             numbers = f"{len(pool.before):,} before, {len(pool.after):,} after"
             parts = [f"{name} {_families(names)}" for name, names in _changes(pool) if names]
-            yield f"{pool.pool}: {numbers}; {'; '.join(parts)}"
+            none = "" if pool.after else "; nothing is launched for it after the move: leave this pool as it is"
+            yield f"{pool.pool}: {numbers}; {'; '.join(parts)}{none if pool.before else ''}"
 
 
 def _changes(pool: PoolTypes) -> tuple[tuple[str, list[str]], ...]:
