@@ -141,7 +141,8 @@ def _check_smaller(pool: NodePool, context: Context) -> Findings:
         what = "never allows more" if idle.allows_more else "has no effect"
         yield Finding(
             at=written,
-            message=f"the budget of `{limit}` {when}, and the smallest counts: this budget of `{shown}` {what}",
+            message=f"the budget of `{limit}` {when}, and Karpenter uses the smallest budget: this budget of "
+            f"`{shown}` {what}",
             severity=None if more else "info",
             edits=[] if more else edits.if_editable(edits.remove, entry),
             also=[Also(other, "only this budget counts")],

@@ -99,7 +99,7 @@ def check(source: Source, context: Context) -> Findings:
         elif found.rule is not None:
             yield Finding(
                 at=found.rule.at,
-                message="no rule of EventBridge has a target: the queue gets no events, and Karpenter no notice",
+                message="no EventBridge rule has a target: the queue gets no events, and Karpenter no notice",
                 also=[Also(found.block.at, "creates the queue")],
                 help="add an `aws_cloudwatch_event_target` with the ARN of the queue for each rule",
             )
@@ -115,7 +115,7 @@ def check(source: Source, context: Context) -> Findings:
         ):
             yield Finding(
                 at=found.block.at,
-                message="no rule of EventBridge sends to the queue: Karpenter gets no notice of interruptions",
+                message="no EventBridge rule sends to the queue: Karpenter gets no notice of interruptions",
                 help="add rules and targets for the events of EC2 and AWS Health, and a policy of the queue",
             )
 
@@ -144,13 +144,13 @@ def _check_stacks(source: Source, context: Context) -> Findings:
         elif found.rule is not None:
             yield Finding(
                 at=found.rule,
-                message="no rule of EventBridge has a target: the queue gets no events, and Karpenter no notice",
+                message="no EventBridge rule has a target: the queue gets no events, and Karpenter no notice",
                 also=[Also(found.at, "creates the queue")],
                 help="add the ARN of the queue to the `Targets` of each rule",
             )
         else:
             yield Finding(
                 at=found.at,
-                message="no rule of EventBridge sends to the queue: Karpenter gets no notice of interruptions",
+                message="no EventBridge rule sends to the queue: Karpenter gets no notice of interruptions",
                 help="add rules with targets for the events of EC2 and AWS Health, and a policy of the queue",
             )

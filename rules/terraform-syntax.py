@@ -49,4 +49,8 @@ def check(source: Source, context: Context) -> Findings:
         offset, message = found
         end = source.text.find("\n", offset)
         at = Span(source, offset, max(offset, min(offset + 1, end if end >= 0 else len(source.text))))
-        yield Finding(at=at, message=message, note="`terraform plan` stops here, and nodelint skips the file")
+        yield Finding(
+            at=at,
+            message=message,
+            note="`terraform plan` fails with this error; nodelint judges nothing in this file until it is corrected",
+        )

@@ -154,7 +154,7 @@ def _fix(pool: NodePool, line: RequirementLine, context: Context) -> tuple[list[
 def _why_none(line: RequirementLine, key: str, resolution: resolve.Resolution) -> str:
     """Return what to fix first if no value can replace a wildcard: the class, or the other requirements."""
     if resolution.alive:
-        return f"no {labels.name_of(key)} meets the other requirements: fix them first"
+        return f"no {labels.name_of(key).replace('-', ' ')} meets the other requirements: correct those first"
     first = "the class allows no instance type: fix its errors first"
     meant = line.texts[0].removesuffix(".*")
     known = meant in (labels.known_values(key, resolution.catalog) or ())

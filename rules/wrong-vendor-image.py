@@ -87,7 +87,7 @@ def _finding(pool: NodePool, resolution: resolve.Resolution, wrong: TypeSet, ven
     also = [Also(resolution.images.alias_node, "this alias")] if resolution.images.alias_node is not None else []
     yield Finding(
         at=at or fixes.place(pool),
-        message=f"{alias} starts {names} ({', '.join(makers)}) with the image for other devices ({vendor})",
+        message=f"Karpenter starts {names} ({', '.join(makers)}) with the image of {alias} for devices of {vendor}",
         # Pods that ask for the vendor's resource never meet the others: only what asks for none is put there.
         severity="info" if others else None,
         edits=_remove_wrong_types(pool, resolution, wrong, line),

@@ -15,6 +15,8 @@ from nodelint import __version__
 from nodelint.base import project
 from nodelint.base.types import TYPE_CHECKING
 from nodelint.edits.formatting import scalar
+from nodelint.files.file_kinds import GENERATOR_INPUTS, TEMPLATES, YAML_ENDINGS
+from nodelint.forms.registry import TABLE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -23,10 +25,21 @@ if TYPE_CHECKING:
 
 _ADDRESS = r"(?:https|ssh)://[\w.@:-]+/[\w./~+-]+"
 _COMMIT = r"[0-9a-f]{40}(?:[0-9a-f]{24})?"
-_MANIFESTS = (
-    r"(\.(ya?ml|json)(\.(template|erb|mustache|in))?"
-    r"|\.(tf|tofu|tfvars|hcl|tpl|tftpl|tmpl|gotmpl|gomplate|j2|jinja2?|envsubst)|(^|/)Kustomization)$"
-)
+
+
+def files_pattern() -> str:
+    """Return the regular expression for the paths that pre-commit passes to the hook.
+
+    These are all files that a check of a folder reads for objects or for their values. Scripts and Markdown are
+    missing: whoever wants them adds them.
+    """
+    kinds = "|".join(ending[1:] for ending in YAML_ENDINGS)
+    after = dict.fromkeys(ending.rpartition(".")[2] for ending in TEMPLATES if ending.count(".") > 1)
+    single = (*TABLE.module_files, *TABLE.glanced, *TABLE.templates, *TEMPLATES, *GENERATOR_INPUTS)
+    others = dict.fromkeys(ending[1:] for ending in single if ending.startswith(".") and ending.count(".") == 1)
+    names = [name for name in TABLE.names if not name.endswith(YAML_ENDINGS)]
+    return rf"(\.({kinds})(\.({'|'.join(after)}))?|\.({'|'.join(others)})|(^|/)({'|'.join(names)}|\.env\.[\w-]+))$"
+
 
 LOCAL: Mapping[str, Plain] = {
     "repo": "local",
@@ -37,7 +50,7 @@ LOCAL: Mapping[str, Plain] = {
             "entry": "nodelint check --timeout 5m --no-repository-rules --",
             "language": "system",
             "types": ["text"],
-            "files": _MANIFESTS,
+            "files": files_pattern(),
             "require_serial": True,
         }
     ],

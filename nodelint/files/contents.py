@@ -17,7 +17,21 @@ if TYPE_CHECKING:
 
 # A snapshot file also has this name, in names of labels; a committed snapshot is not a manifest.
 _SNAPSHOT = b'"nodelint-snapshot"'
-_BEFORE_A_KEY = b"\xef\xbb\xbf{ \t\r\n"
+_BEFORE_AN_OBJECT = b"\xef\xbb\xbf \t\r\n"
+_REPORT_START = 1 << 12
+"""The bytes at the beginning of a file that show whether it is a report of nodelint."""
+_REPORT = (
+    rb'"version":1,(?:"facts":.*?,)?"nodePools":\[\{"name":(?:null|"[^"]*"),"path":"[^"]*",(?:"with":"[^"]*",)?"nodeClass":'
+    rb'|"version":1,"findings":\[|"version":1,"karpenter":"[^"]*","headline":"'
+    rb'|"version":1,"objects":\[\{"kind":"[^"]*","name":(?:null|"[^"]*"),"path":'
+    rb'|"version":1,"target":"[^"]*","written":|"version":1,"from":"[^"]*","to":"[^"]*","route":'
+    rb'|"version":1,"log":\{"path":|"version":1,"time":"[^"]*","release":\{'
+    rb'|"workloads":\[\{"kind":"[^"]*","name":(?:null|"[^"]*"),"namespace":(?:null|"[^"]*"),"path":'
+    rb'|(?:"version":"[^"]*",)?"\$schema":"[^"]*sarif'
+)
+"""How a report of a command begins, in the order `explain`, `check`, `plan`, `hash`, `migrate`, `upgrade`, `triage`,
+`why`, `fit`, SARIF.
+"""
 
 # Bytes. It protects against reading a device or a dump, and no repository reaches it.
 _LARGEST = 64 << 20
@@ -121,7 +135,24 @@ def join_contents(
 
 
 def concerns_karpenter(data: bytes) -> bool:
-    """Return whether content mentions Karpenter and is not a snapshot written by nodelint."""
+    """Return whether content mentions Karpenter and is not a snapshot or a report written by nodelint."""
     # In UTF-16, there are zero bytes between the letters of the keyword.
     has_keyword = bytes_hold_keyword(data) or (data.find(b"\0") >= 0 and bytes_hold_keyword(data.replace(b"\0", b"")))
-    return has_keyword and not data.lstrip(_BEFORE_A_KEY).startswith(_SNAPSHOT)
+    return has_keyword and not is_own_output(data)
+
+
+def is_own_output(data: bytes) -> bool:
+    """Return whether content is a snapshot of nodelint, a report in its JSON, or one in SARIF of any tool.
+
+    A report has the keys of NodePools, and would be read as the values of a chart.
+    """
+    if not data[:16].lstrip(_BEFORE_AN_OBJECT).startswith(b"{"):
+        return False
+    start = b"".join(data[:_REPORT_START].split()).removeprefix(b"\xef\xbb\xbf")[1:]
+    if start.startswith(_SNAPSHOT):
+        return True
+    if not start.startswith((b'"version":', b'"workloads":', b'"$schema":')):
+        return False
+    import re
+
+    return re.match(_REPORT, start) is not None

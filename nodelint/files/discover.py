@@ -6,7 +6,13 @@ import os
 
 from nodelint.base.budget import RUN
 from nodelint.base.types import TYPE_CHECKING
-from nodelint.files.contents import concerns_karpenter, display_path, explain_unreadable, read_content
+from nodelint.files.contents import (
+    concerns_karpenter,
+    display_path,
+    explain_unreadable,
+    is_own_output,
+    read_content,
+)
 from nodelint.files.file_keywords import (
     FileKeywords,
     find_buffers,
@@ -375,7 +381,8 @@ def _take_file(file: str, path: str, block: _Block, on_file: Callable[[int], Non
     if packed is not None:
         found.unreadable.append((file, packed))
     elif isinstance(data, bytes):
-        block.add(file, data)
+        if not (file.endswith(".json") and is_own_output(data)):
+            block.add(file, data)
     elif data is not None:
         block.sort_in()
         data.part = TABLE.is_part(file)

@@ -17,6 +17,10 @@ TEMPLATES = (
 _TAKEN = YAML_ENDINGS + TEMPLATES
 # Files without manifests that may state which release of Karpenter or Kubernetes runs.
 _STATING = (".env", ".envrc", ".toml", ".conf", ".ini", ".cfg")
+GENERATOR_INPUTS = (".env", ".properties", ".ini", ".conf", ".cfg")
+"""Endings of texts with lines `KEY=value`, of which tools make the ConfigMaps that fill in manifests.
+
+A kustomization may name a file with any ending. These are read only if they are named, by a user or by a text."""
 SCRIPTS = (
     *(".sh", ".bash", ".mk", "Makefile", "justfile", "Justfile"),
     *("Tiltfile", "Earthfile", "Jenkinsfile", "Dockerfile", "Containerfile"),

@@ -399,7 +399,7 @@ HELM = FormRow(
 TERRAFORM = FormRow(
     "terraform",
     endings=(".tf", ".tofu"),
-    read_too=(".tm.hcl", "terragrunt.hcl"),
+    read_too=(".tm.hcl", "terragrunt.hcl", "terragrunt.stack.hcl"),
     inputs=(".tfvars",),
     templates=(".tftpl",),
     fills=True,

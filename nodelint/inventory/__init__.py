@@ -191,7 +191,7 @@ def _list_remote_values(files: Sequence[Source], built: Sequence[Built]) -> tupl
 
         found += find_remote_values(files, {part for text in built for part in text.parts})
     for row in TABLE.rows:
-        if row.endings and any(file.path.endswith(row.endings) for file in files):
+        if row.endings and any(file.path.endswith((*row.endings, *row.read_too)) for file in files):
             with _noted(files, row):
                 found += row.load().find_remote_values(files)
     if any(map(_may_name_paths, files)):

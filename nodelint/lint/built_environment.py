@@ -126,6 +126,7 @@ class Environment:
         running = [rule for rule in setup.running if rule not in judging_workloads]
         self._setup = setup._replace(running=running, files_of_roots=())
         self._found: Collection[tuple[str, Span]] = ()
+        self._messages: Collection[tuple[str, str]] = ()
         self._each = map_objects
         # Without defaults, a file that passes values to a template may not be rendered: its own objects then count.
         parts = {path for text in built for path in (text.replaces if settled else text.parts)}
@@ -143,6 +144,7 @@ class Environment:
         most = max(len(built.texts) for built in self._built)
         rounds = [self._judge_reading(number, made) for number in range(most)]
         self._found = {(result.rule.name, result.span) for result in rounds[0].values()}
+        self._messages = {(result.rule.name, result.message) for result in rounds[0].values()}
         mistakes = known.mistakes if self._settled or not self._by_default else set()
         own: set[object] = set()
         given = self._built[0].given
@@ -180,6 +182,15 @@ class Environment:
         if result.rule.name not in self._setup.reporting or not self.takes(result.span.source):
             return None
         return (result.rule.name, result.span) in self._found
+
+    def has_mistake(self, result: Result) -> bool:
+        """Return whether this environment has the finding, or one with the same words at another place."""
+        return (result.rule.name, result.message) in self._messages or bool(self.finds(result))
+
+    @property
+    def folders(self) -> set[str]:
+        """Return the folders, or the values files, by which the rendered manifests are told apart."""
+        return {built.cluster for built in self._built}
 
     @property
     def is_default(self) -> bool:

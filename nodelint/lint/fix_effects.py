@@ -47,7 +47,7 @@ def describe_unsafe_fix(result: Result) -> str:
     if result.read_by:
         return f"{result.read_by} reads the value, too, and may not work with the new one"
     if result.replaces_no_node:
-        leads_on = f"{_NODES_STAY}, but the fix leads to {result.leads_to.partition(':')[0]}"
+        leads_on = f"it brings a new finding, {result.leads_to.partition(':')[0]}; {_NODES_STAY}"
         return leads_on if result.leads_to else _ANOTHER_FIX
     found = _find_edited_object(result) if not result.changed else None
     pairs = result.changed if found is None else (found,)

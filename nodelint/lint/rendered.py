@@ -17,7 +17,7 @@ from nodelint.lint.built_environment import (
 )
 from nodelint.lint.cluster_workloads import ClusterWorkloads
 from nodelint.lint.results import Result
-from nodelint.lint.written_places import GIVEN_PART, name_rendering, withhold_shared
+from nodelint.lint.written_places import GIVEN_PART, name_rendering, note_environment, withhold_shared
 from nodelint.model.documents import objects
 from nodelint.model.finding import Also, span_of, written_place
 from nodelint.model.gap import Gap
@@ -107,6 +107,10 @@ class Replacement:
             known.places.update((result.rule.name, result.span) for result in made.reported[before:])
             for result in made.reported[before:]:
                 holders.setdefault(_fix_key(result), []).extend(environment)
+        requested = {path_of(source) for source in read[0] if source.is_editable}
+        for number, result in enumerate(made.reported):
+            folders = {folder for run in runs if run.has_mistake(result) for folder in run.folders}
+            made.reported[number] = note_environment(result, folders, self._built, requested)
         made.reported[:] = [self._withhold_shared(result, holders, shared) for result in made.reported]
         made.reported[:] = [self._name_reach(result, holders, shared) for result in made.reported]
         known.add(made.reported)

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 
 from nodelint.base.types import TYPE_CHECKING
 from nodelint.lint.results import Result
-from nodelint.model.finding import Also, Span, Withheld, label_of
+from nodelint.model.finding import Also, Span, Withheld, shown_label
+from nodelint.model.messages import list_first
 from nodelint.text import Node
 
 if TYPE_CHECKING:
@@ -104,4 +105,31 @@ def withhold_shared(other: Built) -> Withheld:
 
 def name_rendering(built: Built) -> str:
     """Return the name of a rendered manifest for a message: its inputs, else its folder."""
-    return label_of(built.source) or os.path.relpath(built.cluster or built.source.path).replace(os.sep, "/")
+    return shown_label(built.source) or os.path.relpath(built.cluster or built.source.path).replace(os.sep, "/")
+
+
+def note_environment(result: Result, folders: Set[str], built: Sequence[Built], requested: Set[str]) -> Result:
+    """Return a finding with a note that names its environment and the line to change.
+
+    The finding is returned unchanged if a file that only its environment uses was requested, or if every environment
+    with the template has the finding. `folders` are those of the environments with the finding, `requested` the
+    absolute paths of the requested files.
+    """
+    path = os.path.abspath(result.span.source.path)
+    holding = [text for text in built if text.cluster in folders and path in text.parts]
+    templates = {path for text in holding for path in text.replaces}
+    others = [text for text in built if text.cluster not in folders and not templates.isdisjoint(text.replaces)]
+    shared = {path for text in others for path in text.parts}
+    files = {path for text in holding for path in text.parts} - shared
+    if not others or not files or not files.isdisjoint(requested):
+        return result
+    finding = result.finding
+    places = [*(edit.span for edit in finding.edits), finding.span, *(also.span for also in finding.also)]
+    names = dict.fromkeys(f"`{os.path.relpath(text.cluster).replace(os.sep, '/')}`" for text in holding)
+    note = f"only {list_first(list(names), 2)} {'has' if len(names) == 1 else 'have'} this mistake"
+    for place in places:
+        if os.path.abspath(place.source.path) in files:
+            line = place.source.position(place.start).line
+            note += f": correct it at {place.source.path}:{line}"
+            break
+    return result._replace(finding=finding._replace(note=f"{finding.note}; {note}" if finding.note else note))

@@ -17,7 +17,7 @@ from nodelint.karpenter.resolve.readiness import launch_steps, launched, why_non
 from nodelint.lint.fingerprints import relative
 from nodelint.lsp.buffers import Buffer
 from nodelint.lsp.hcl_outline import find_spot
-from nodelint.lsp.markdown import code, escape_markdown
+from nodelint.lsp.markdown import code, escape_markdown, message_markdown
 from nodelint.lsp.outline import Spot
 from nodelint.lsp.view import View
 from nodelint.model.finding import Span, span_of
@@ -219,12 +219,13 @@ def _counts(line: LineEffect, resolution: Resolution) -> Iterator[str]:
     most = "" if resolution.complete else "at most "
     why = explain_not_launched(resolution)
     if why is not None:
-        yield f"nothing is launched with {escape_markdown(why)}"
-        yield f"without that, the pool can launch {most}**{len(launched(resolution)):,}** with all its lines"
+        yield f"nothing is launched with {message_markdown(why)}"
+        if count := len(launched(resolution)):
+            yield f"once that is corrected, the pool can launch {most}**{count:,}** instance types"
     elif (why := why_none_launched(resolution)) is not None:
-        yield f"nothing is launched: {escape_markdown(why)}"
+        yield f"nothing is launched: {message_markdown(why)}"
     else:
-        yield f"the pool can launch {most}**{len(launched(resolution)):,}** with all its lines"
+        yield f"with all requirements, the pool can launch {most}**{len(launched(resolution)):,}** instance types"
     for step in launch_steps(resolution):
         if step.removed:
             yield f"{len(step.removed):,} more meet the requirements, but {step.why} ({code(step.words)})"
@@ -324,7 +325,7 @@ def _of_alias(view: View, node_class: EC2NodeClass, written: str) -> Iterator[st
     yield f"**{family_title(alias.family)}**, {which}"
     found = view.context.images(node_class)
     resolutions = [view.context.resolution(pool) for pool in view.context.pools(node_class)]
-    rows = []
+    rows, unused = [], []
     for index, image in enumerate(found.images):
         if image.alias is None:
             continue
@@ -336,7 +337,15 @@ def _of_alias(view: View, node_class: EC2NodeClass, written: str) -> Iterator[st
         what = f"{image.arch or '?'} {'/'.join(image.variants)}".strip()
         if image.found is not None:
             what += f" {code(image.found.id)}"
-        rows.append(f"- {what}: {', '.join(takes) if takes else 'no NodePool in the open files uses it'}")
+        if takes:
+            rows.append(f"- {what}: {', '.join(takes)}")
+        else:
+            unused.append(what)
+    if unused:
+        which = (
+            "No NodePool in the open files uses its images" if not rows else "Used by no NodePool in the open files"
+        )
+        rows.append(f"{'- ' if rows else ''}{which}: {', '.join(unused)}.")
     if rows:
         yield "\n".join(rows)
     for problem in found.problems:

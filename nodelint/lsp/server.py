@@ -26,6 +26,7 @@ from pygls.lsp.server import LanguageServer
 from nodelint import __version__
 from nodelint.config.settings import FILES
 from nodelint.files.file_keywords import may_state
+from nodelint.files.file_kinds import GENERATOR_INPUTS, TEMPLATES, YAML_ENDINGS
 from nodelint.forms.registry import TABLE
 from nodelint.lsp.buffers import Buffer, State, file_path, is_file_uri
 from nodelint.lsp.diagnostics import diagnostics, of_trouble, uri_of
@@ -44,19 +45,15 @@ _AT_ONCE = 0.08
 The work of the thread counts, not the time of a clock: a machine that is busy elsewhere makes an answer late enough.
 """
 
-_ENDINGS = (
-    ".yaml",
-    ".yml",
-    ".json",
-    ".tpl",
-    ".tmpl",
-    ".gotmpl",
-    ".j2",
-    ".jinja",
-    ".jinja2",
-    ".toml",
-    *TABLE.endings,
-    *TABLE.templates,
+_ENDINGS = tuple(
+    dict.fromkeys(
+        ending
+        for ending in (
+            *(*YAML_ENDINGS, *TEMPLATES, *TABLE.module_files, *TABLE.glanced, *TABLE.templates, *GENERATOR_INPUTS),
+            ".toml",
+        )
+        if ending.startswith(".")
+    )
 )
 _WATCHED = (
     f"**/*.{{{','.join(ending[1:] for ending in _ENDINGS)}}}",

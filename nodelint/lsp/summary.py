@@ -10,7 +10,7 @@ from nodelint.karpenter.resolve import Resolution
 from nodelint.karpenter.resolve.accelerators import cheapest
 from nodelint.karpenter.resolve.readiness import launch_steps, launched
 from nodelint.lsp.buffers import Buffer
-from nodelint.lsp.markdown import escape_markdown
+from nodelint.lsp.markdown import message_markdown
 from nodelint.lsp.view import View
 from nodelint.model.manifest import NodePool, served
 from nodelint.model.messages import counted, short
@@ -49,7 +49,7 @@ def describe_pool(view: View, pool: NodePool) -> str | None:
     resolution = view.for_object(pool).context.resolution(pool)
     why = explain_not_launched(resolution)
     if why is not None:
-        return f"**{count}** with {escape_markdown(why)}"
+        return f"**{count}** with {message_markdown(why)}"
     lines = [f"**{count}** of {len(resolution.catalog.names):,}"]
     price = cheapest(resolution.catalog, launched(resolution))
     if price is not None:

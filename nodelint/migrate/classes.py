@@ -51,6 +51,9 @@ def class_notes(obj: Object, target: str) -> Iterator[MoveNote]:
     if obj.name == "default":
         message = "EKS Auto Mode has a class `default` of its own: rename this one, and the nodeClassRef of its pools"
         yield note("by-hand", obj, obj.node.find("metadata", "name"), message)
+    if (images := _find_windows(obj)) is not None:
+        message = "EKS Auto Mode has no Windows nodes: keep this class, and the pools that use it, with Karpenter"
+        yield note("by-hand", obj, images, message)
     role = obj.node.find("spec", "role") or obj.node.find("spec", "instanceProfile")
     if role is not None:
         yield note("differs", obj, role, _ACCESS)
@@ -58,6 +61,14 @@ def class_notes(obj: Object, target: str) -> Iterator[MoveNote]:
         size = table("migrate")["storage_size"]
         message = f"nodes get a volume of {size} in place of the default of the image: set ephemeralStorage.size"
         yield note("differs", obj, None, message, "spec.ephemeralStorage")
+
+
+def _find_windows(obj: Object) -> Node | None:
+    """Return the alias or the `amiFamily` by which a class has Windows images. None if it has none."""
+    terms = obj.node.find("spec", "amiSelectorTerms")
+    aliases = [item.get("alias") for item in terms.items if item.kind == "mapping"] if terms is not None else []
+    named = [*aliases, obj.node.find("spec", "amiFamily")]
+    return next((node for node in named if node is not None and str(node.value).lower().startswith("windows")), None)
 
 
 def _to_auto_mode(obj: Object, spec: Node) -> Iterator[Step]:

@@ -238,3 +238,17 @@ def label_of(source: SourceText) -> str:
     It is empty if the text is not rendered, or if its folder alone says which rendering it is.
     """
     return "" if source.built is None else str(source.built.label)
+
+
+def shown_label(source: SourceText) -> str:
+    """Return the name of a rendering for a report. Paths in it are relative to the working folder, as others are.
+
+    It is empty if `label_of` is.
+    """
+    label, built = label_of(source), source.built
+    if "../" not in label or built is None:
+        return label
+    import os
+
+    folder = os.path.relpath(built.cluster).replace(os.sep, "/")
+    return f"{folder} ({label.partition(' ')[0]})" if label.startswith("module.") else folder

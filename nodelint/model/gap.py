@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     GapKind = Literal["file", "folder", "object", "field", "overlay", "chart", "values", "module", "fact", "release"]
 
 
-NOT_AS_VALUES = "not read as values"
+NOT_AS_VALUES = "not used as a values file"
 """The beginning of the reason of a gap about one file that may hold values of a chart."""
 CHART_ELSEWHERE = "comes from a chart that is not in the repository, and what the chart adds is not known"
 

@@ -140,6 +140,8 @@ def target(text: str) -> Version:
     numbers = _numbers(text)
     if numbers is None or not 1 <= len(numbers) <= 3:
         raise ValueError(f"`{text}` is not a Karpenter version: use one such as {NEWEST}, the newest known, or 1.4")
+    if len(numbers) == 1 and numbers[0] > NEWEST.major + 1:
+        raise ValueError(f"`{text}` is not a Karpenter version: did you mean {NEWEST.major}.{numbers[0]}?")
     if numbers < (1,):
         raise ValueError(f"Karpenter {text} is too old: releases from {OLDEST} on are known")
     if len(numbers) == 3:

@@ -10,7 +10,7 @@ from nodelint.edits import apply
 from nodelint.model.finding import Edit, by_source
 from nodelint.model.messages import counted
 from nodelint.report.snippet import window
-from nodelint.report.style import TextStyle, cells, wrap
+from nodelint.report.style import TextStyle, cells
 from nodelint.text import SourceText
 
 LINES = 20
@@ -22,7 +22,7 @@ FILES = 3
 _ABOVE = 6
 """The most lines that are read above a removed block, to show the block from its first line on."""
 
-# A line that would fill more rows is shown around what changes.
+# A line that would fill more rows of the terminal is shown around what changes.
 _ROWS = 6
 
 
@@ -49,7 +49,7 @@ def fix_lines(edits: Sequence[Edit], home: SourceText, look: TextStyle, rest: st
         changed = list(_changed(source, group))
         for line in changed[:LINES]:
             colour = "red" if line.sign == "-" else "green"
-            yield from (look.style(text, fg=colour) for text in _wrap_line(line, look))
+            yield look.style(_show_line(line, look), fg=colour)
         if len(changed) > LINES:
             yield f"      … {counted(len(changed) - LINES, 'more line')}, {rest}"
     if len(groups) > FILES:
@@ -65,20 +65,15 @@ def _group_edits(edits: Sequence[Edit], home: SourceText) -> list[Sequence[Edit]
     return sorted(by_source(dict.fromkeys(edits)), key=lambda group: group[0].source is not home)
 
 
-def _wrap_line(line: _Line, look: TextStyle) -> Iterator[str]:
-    """Yield a line as rows, broken between words; of a very long line only the part that changes."""
+def _show_line(line: _Line, look: TextStyle) -> str:
+    """Return a line in one piece, so that it can be copied; of a very long line only the part that changes."""
     head = f"{line.number:>5} {line.sign} "
     text = flat(line.text)
     room = look.width - len(head)
-    if cells(text) <= room:
-        yield f"{head}{text}".rstrip()
-    elif cells(text) <= room * _ROWS:
-        indent = text[: len(text) - len(text.lstrip())]
-        more = f"{' ' * len(head)}{indent}  "
-        yield from wrap(text.strip(), look.width, head + indent, more)
-    else:
-        start, end, cut = window(text, line.start, line.end, room)
-        yield f"{head}{'…' if start else ''}{text[start:end]}{'…' if cut else ''}"
+    if cells(text) <= room * _ROWS:
+        return f"{head}{text}".rstrip()
+    start, end, cut = window(text, line.start, line.end, room)
+    return f"{head}{'…' if start else ''}{text[start:end]}{'…' if cut else ''}"
 
 
 def _changed(source: SourceText, edits: Sequence[Edit]) -> Iterator[_Line]:

@@ -9,7 +9,16 @@ from __future__ import annotations
 from nodelint.base.printable import printable, screened, writable
 from nodelint.lint.engine import Report, Result
 from nodelint.model.finding import SEVERITIES, Span
-from nodelint.report.run_info import Run, headline, lines_of, shown_path, skip_text, skips
+from nodelint.report.run_info import (
+    Run,
+    headline,
+    lines_of,
+    shown_path,
+    skip_text,
+    skips,
+    unread_message,
+    unread_place,
+)
 from nodelint.report.text import place
 
 _LEVELS = {"error": "error", "warning": "warning", "info": "notice"}
@@ -18,7 +27,7 @@ _SHOWN = 10
 
 def render(report: Report, run: Run) -> str:
     """Return one command in a line for each finding, then the gaps, and a summary that is no command."""
-    lines = [_command("error", f"not read: {printable(why)}", **_file(path, run)) for path, why in run.unreadable]
+    lines = [_unread(path, why, run) for path, why in run.unreadable]
     lines += [_command("error", printable(f)) for f in report.faults]
     ranked = sorted(report.issues, key=lambda result: SEVERITIES.index(result.severity))
     lines += [_finding(result, run) for result in ranked]
@@ -33,6 +42,14 @@ def render(report: Report, run: Run) -> str:
     fixed = f" Fixed {len(run.applied):,}." if run.applied else ""
     lines.append(_plain(f"nodelint: {headline(report, run.files, run.unread)}.{fixed}{more}"))
     return screened(writable("\n".join(lines) + "\n"), commands=True)
+
+
+def _unread(path: str, why: str, run: Run) -> str:
+    file, line = unread_place(path)
+    where = _file(file, run)
+    if where and line is not None:
+        where |= {"line": str(line)}
+    return _command("error", printable(unread_message(why)), **where)
 
 
 def _finding(result: Result, run: Run) -> str:

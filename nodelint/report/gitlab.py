@@ -12,7 +12,7 @@ from typing import Any
 from nodelint.base.printable import escaped_json, printable, writable
 from nodelint.lint.engine import Report, Result
 from nodelint.lint.fingerprints import fingerprints
-from nodelint.report.run_info import Run, lines_of, shown_path
+from nodelint.report.run_info import Run, lines_of, shown_path, unread_message, unread_place
 
 _SEVERITIES = {"error": "critical", "warning": "major", "info": "info"}
 
@@ -24,14 +24,15 @@ def render(report: Report, run: Run) -> str:
         _row(result, fingerprint, run) for result, fingerprint in zip(report.issues, known_fingerprints, strict=True)
     ]
     for path, why in run.unreadable:
-        shown = shown_path(path, run.root)
+        file, line = unread_place(path)
+        shown, line = shown_path(file, run.root), line or 1
         rows.append(
             {
-                "description": f"not read: {printable(why)}",
+                "description": printable(unread_message(why)),
                 "check_name": "unreadable",
                 "fingerprint": f"unreadable {shown}",
                 "severity": "critical",
-                "location": {"path": shown, "lines": {"begin": 1, "end": 1}},
+                "location": {"path": shown, "lines": {"begin": line, "end": line}},
             }
         )
     return escaped_json(writable(json.dumps(rows, indent=2, ensure_ascii=False) + "\n"))

@@ -6,7 +6,7 @@ from collections import Counter
 
 from nodelint.base.printable import printable
 from nodelint.base.types import TYPE_CHECKING
-from nodelint.model.finding import find_object_place, label_of
+from nodelint.model.finding import find_object_place, label_of, shown_label
 from nodelint.model.messages import counted
 from nodelint.report.all_clear import PAIR, say_nothing
 
@@ -70,7 +70,7 @@ def hashes_text(rows: Sequence[ObjectHash], files: int, gaps: Collection[Gap] = 
     lines: list[str] = []
     path = None
     for row in rows:
-        label = label_of(row.obj.source)
+        label = shown_label(row.obj.source)
         here = find_object_place(row.obj)[0] + (f" with {label}" if label else "")
         if here != path:
             path = here

@@ -263,7 +263,7 @@ def _decisions(report: Report, run: Run) -> str:
 def _unjudged(report: Report, run: Run) -> str:
     """Return a section with unread and unjudged parts, each with its reason, and the facts of the run."""
     rows = [f"Not read: {printable(shown_path(path, run.root))}: {why}." for path, why in run.unreadable]
-    rows += [f"A rule failed:  {fault}." for fault in report.faults]
+    rows += [f"A rule failed: {fault}." for fault in report.faults]
     rows += _summary(report, run)
     if run.facts:
         rows.append(f"Instance types: {run.facts.types:,}, from {run.facts.origin}, {run.facts.date}.")

@@ -15,7 +15,7 @@ from nodelint.lint.engine import Report, Result
 from nodelint.lint.fingerprints import field
 from nodelint.model.gap import Gap
 from nodelint.report.all_clear import NOTHING_CHECKED
-from nodelint.report.run_info import Run, shown_path
+from nodelint.report.run_info import Run, shown_path, unread_place
 from nodelint.report.text import finding_text
 
 _WHOLE_RUN = "nodelint"
@@ -38,7 +38,9 @@ def render(report: Report, run: Run) -> str:
     for skip in report.skipped:
         _skip(suites, skip, run)
     for path, why in run.unreadable:
-        error = ET.SubElement(suites.case(shown_path(path, run.root), "read"), "error", type="unreadable")
+        file, line = unread_place(path)
+        name = "read" if line is None else f"read line {line}"
+        error = ET.SubElement(suites.case(shown_path(file, run.root), name), "error", type="unreadable")
         error.set("message", _legal(printable(why)))
     for fault in report.faults:
         error = ET.SubElement(suites.case(_WHOLE_RUN, "fault"), "error", type="fault")

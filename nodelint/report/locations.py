@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from nodelint.base.printable import printable_path
-from nodelint.model.finding import Span, label_of, written_place
+from nodelint.model.finding import Span, shown_label, written_place
 from nodelint.model.manifest import Object
 from nodelint.text import Node
 
@@ -24,5 +24,5 @@ def object_place(obj: Object) -> str:
     """Return the place of an object in its source, and its values files: `templates/pool.yaml:3 with
     values-prod.yaml`.
     """
-    label = label_of(obj.source)
+    label = shown_label(obj.source)
     return place_line(obj.name_node) + (f" with {label}" if label else "")

@@ -165,7 +165,7 @@ def _notes(report: Report, run: Run) -> Iterator[str]:
     for path, why in run.unreadable:
         yield f"Not read: {code(printable(shown_path(path, run.root)))}: {_note(why)}."
     for fault in report.faults:
-        yield f"A rule failed:  {_note(fault)}."
+        yield f"A rule failed: {_note(fault)}."
     if run.applied:
         yield f"Fixed {counted(len(run.applied), 'finding')}."
     for result, why in run.refused:

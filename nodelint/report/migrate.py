@@ -15,10 +15,10 @@ from nodelint.report.style import TextStyle, wrap
 from nodelint.report.unified_diff import unified
 
 _TITLES = (
-    ("by-hand", "By hand"),
-    ("dropped", "Dropped: the other side has no such field"),
+    ("by-hand", "To change by hand"),
+    ("dropped", "Dropped, because the new kind has no such field"),
     ("added", "Added"),
-    ("differs", "Means something else"),
+    ("differs", "Works differently afterwards"),
 )
 _NAMES = {"auto-mode": "EKS Auto Mode", "karpenter": "Karpenter"}
 
@@ -32,7 +32,7 @@ def migrate_text(
         notes = [note for note in made.notes if note.kind == kind]
         if notes:
             lines += [look.style(title, bold=True), ""]
-            lines += [row for note in notes for row in wrap(_sentence(note), look.width, "  ", "    ")]
+            lines += [row for same in _group_notes(notes) for row in wrap(_sentence(same), look.width, "  ", "    ")]
             lines.append("")
     changed = list(dict.fromkeys(_type_lines(types)))
     if changed:
@@ -44,8 +44,20 @@ def migrate_text(
     return "\n".join([*lines, _sum(made, target, written)])
 
 
-def _sentence(note: MoveNote) -> str:
-    place = f"{printable_path(note.path)}:{note.line}"
+def _group_notes(notes: Sequence[MoveNote]) -> Iterable[list[MoveNote]]:
+    """Return the notes in groups that differ only in their place: a class is rendered for several clusters."""
+    groups: dict[tuple[str, str, str], list[MoveNote]] = {}
+    for note in notes:
+        groups.setdefault((note.object, note.field, note.message), []).append(note)
+    return groups.values()
+
+
+def _sentence(same: Sequence[MoveNote]) -> str:
+    """Return what notes that differ only in their place say, with the places."""
+    note = same[0]
+    places = list(dict.fromkeys(f"{printable_path(other.path)}:{other.line}" for other in same))
+    more = f" and {counted(len(places) - _MOST_PLACES, 'more place')}" if len(places) > _MOST_PLACES else ""
+    place = ", ".join(places[:_MOST_PLACES]) + more
     about = " ".join(part for part in (note.object, note.field) if part)
     return f"{place} {printable(about)}: {note.message}" if about else f"{place} {note.message}"
 
@@ -57,7 +69,8 @@ def _type_lines(types: Iterable[PoolTypes]) -> Iterator[str]:
         elif pool.before is not None and pool.after is not None and (pool.lost or pool.gained):
             numbers = f"{len(pool.before):,} before, {len(pool.after):,} after"
             parts = [f"{name} {_families(names)}" for name, names in _changes(pool) if names]
-            yield f"{pool.pool}: {numbers}; {'; '.join(parts)}"
+            none = "" if pool.after else "; nothing is launched for it after the move: leave this pool as it is"
+            yield f"{pool.pool}: {numbers}; {'; '.join(parts)}{none if pool.before else ''}"
 
 
 def _changes(pool: PoolTypes) -> tuple[tuple[str, list[str]], ...]:
@@ -65,6 +78,7 @@ def _changes(pool: PoolTypes) -> tuple[tuple[str, list[str]], ...]:
 
 
 _MOST_FAMILIES = 8
+_MOST_PLACES = 4
 
 
 def _families(names: Sequence[str]) -> str:

@@ -86,6 +86,17 @@ def shown_path(path: str, root: str) -> str:
     return os.path.abspath(path).replace(os.sep, "/") if seen.startswith("../") else seen
 
 
+def unread_place(path: str) -> tuple[str, int | None]:
+    """Return path and line of a place that could not be read. None if no line is known."""
+    file, _, line = path.rpartition(":")
+    return (file, int(line)) if file and line.isdigit() else (path, None)
+
+
+def unread_message(why: str) -> str:
+    """Return the message for a place that could not be read; `why` says that it was not read, or only why."""
+    return why if why.startswith(("cannot ", "not ")) else f"not read: {why}"
+
+
 def lines_of(span: Span) -> tuple[int, int]:
     """Return the first and the last line of a span, counted from 1."""
     source = span.source

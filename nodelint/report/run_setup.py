@@ -10,7 +10,7 @@ from nodelint.base.printable import printable
 from nodelint.base.types import TYPE_CHECKING
 from nodelint.config.settings import Settings
 from nodelint.lint.engine import Target
-from nodelint.model.finding import find_object_place, label_of
+from nodelint.model.finding import find_object_place, shown_label
 from nodelint.model.manifest import Object
 from nodelint.model.releases import OLDEST
 from nodelint.report.style import TextStyle, wrap
@@ -80,7 +80,7 @@ def _describe_place(obj: Object) -> str:
 
 def _describe_values(obj: Object) -> str:
     """Return the values files of an object, such as ` with values-prod.yaml`; empty if there are none."""
-    label = label_of(obj.source)
+    label = shown_label(obj.source)
     return f" with {printable(label)}" if label and label != obj.source.path else ""
 
 

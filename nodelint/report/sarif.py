@@ -21,7 +21,7 @@ from nodelint.lint.fix_effects import describe_unsafe_fix
 from nodelint.model.finding import Edit, Severity, Span, by_source, span_of
 from nodelint.model.gap import Gap
 from nodelint.model.manifest import Object
-from nodelint.report.run_info import Run
+from nodelint.report.run_info import Run, unread_message, unread_place
 from nodelint.report.style import rule_page
 from nodelint.rule.definition import Rule
 
@@ -33,7 +33,13 @@ _NOTICES = {
     "skipped": "Something could not be judged.",
     "unreadable": "A file could not be read.",
     "refused-fix": "A fix was left out because it would have broken the file.",
-    "fault": "A rule failed:  what it would have found is not known.",
+    "fault": "A rule failed: what it would have found is not known.",
+}
+_UNREAD_RULE = {
+    "id": "unreadable",
+    "shortDescription": {"text": _NOTICES["unreadable"]},
+    "fullDescription": {"text": "Nothing in the file, or in what it renders, was judged."},
+    "defaultConfiguration": {"level": "error"},
 }
 _LONGEST = 1000
 """The most characters of a rule's full description. GitHub shows no more."""
@@ -45,6 +51,7 @@ def render(report: Report, run: Run) -> str:
     index = {rule.name: number for number, rule in enumerate(rules)}
     known_fingerprints = fingerprints(report.issues, run.root)
     pairs = zip(report.issues, known_fingerprints, strict=True)
+    unread = _list_unread(report, run, len(rules))
     log = {
         "$schema": _SCHEMA,
         "version": "2.1.0",
@@ -56,7 +63,7 @@ def render(report: Report, run: Run) -> str:
                         "version": __version__,
                         "semanticVersion": __version__,
                         **({"informationUri": project.HOME} if project.HOME else {}),
-                        "rules": [_rule(rule) for rule in rules],
+                        "rules": [*map(_rule, rules), *([_UNREAD_RULE] if unread else [])],
                         "notifications": [{"id": i, "shortDescription": {"text": t}} for i, t in _NOTICES.items()],
                     }
                 },
@@ -70,7 +77,8 @@ def render(report: Report, run: Run) -> str:
                     }
                 ],
                 "results": [
-                    _result(result, fingerprint, index[result.rule.name], run.root) for result, fingerprint in pairs
+                    *(_result(result, mark, index[result.rule.name], run.root) for result, mark in pairs),
+                    *unread,
                 ],
             }
         ],
@@ -120,6 +128,29 @@ def _result(result: Result, fingerprint: str, index: int, root: str) -> dict[str
             {"description": {"text": text}, "artifactChanges": _changes(edits, root)} for text, edits in offered
         ]
     return value
+
+
+def _list_unread(report: Report, run: Run, index: int) -> list[dict[str, Any]]:
+    """Return a result for each place that could not be read: code scanning shows no notifications.
+
+    A file in which a rule found an error, such as a syntax error, has a result already.
+    """
+    have = {relative(result.span.source.path, run.root) for result in report.issues if result.severity == "error"}
+    found = []
+    for path, why in run.unreadable:
+        file, line = unread_place(path)
+        if relative(file, run.root) in have:
+            continue
+        at = {"artifactLocation": _artifact(file, run.root), "region": {"startLine": line or 1}}
+        value = {
+            "ruleId": "unreadable",
+            "ruleIndex": index,
+            "level": "error",
+            "message": _message(unread_message(why)),
+        }
+        marks = {NAME: f"unreadable {relative(file, run.root)}"}
+        found.append({**value, "locations": [{"physicalLocation": at}], "partialFingerprints": marks})
+    return found
 
 
 def _changes(edits: Sequence[Edit], root: str) -> list[dict[str, Any]]:
@@ -172,7 +203,8 @@ def _artifact(path: str, root: str) -> dict[str, Any]:
 def _notices(report: Report, run: Run, index: dict[str, int]) -> list[dict[str, Any]]:
     notices = [_skip(skip, run.root, index) for skip in report.skipped]
     for path, why in run.unreadable:
-        notices.append(_notice("unreadable", "error", f"{path}: {why}", [_whole_file(path, run.root)]))
+        place = [_whole_file(unread_place(path)[0], run.root)]
+        notices.append(_notice("unreadable", "error", f"{path}: {why}", place))
     for result, why in run.refused:
         place = [_location(result.span, run.root, result.named_object)]
         notices.append(_notice("refused-fix", "warning", why, place, result.rule.name, index))

@@ -96,7 +96,8 @@ def _head(read: Triage, path: str) -> Iterator[str]:
     old = [str(r.version) for r in read.releases if r.version < OLDEST]
     if old:
         are = "is" if len(old) == 1 else "are"
-        yield f"{', '.join(old)} {are} older than {OLDEST}, the oldest release known: some messages may not be."
+        oldest = f"{OLDEST}, the oldest release that nodelint knows"
+        yield f"{', '.join(old)} {are} older than {oldest}: some messages may not be recognized."
 
 
 def _group(group: LogGroup, read: Triage, look: TextStyle) -> Iterator[str]:

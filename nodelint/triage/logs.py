@@ -358,4 +358,6 @@ def _error(fields: dict[str, Any]) -> str:
         message = fields.get(key)
         if isinstance(message, str):
             return message
-    return ""
+    listed = fields.get("errorCauses")  # how zap writes an error of several, here one for each NodePool
+    causes = [cause.get("error") for cause in listed if isinstance(cause, dict)] if isinstance(listed, list) else []
+    return "; ".join(cause for cause in causes if isinstance(cause, str))

@@ -14,12 +14,14 @@ from typing import Any
 
 import pytest
 
-from nodelint.commands._hook import LOCAL
+from nodelint.commands._hook import LOCAL, files_pattern
 from nodelint.files.discover import discover
-from nodelint.files.file_kinds import TEMPLATES, YAML_ENDINGS
+from nodelint.files.file_kinds import GENERATOR_INPUTS, TEMPLATES, YAML_ENDINGS
 from nodelint.forms.registry import TABLE
 from tests.conftest import ROOT, by_place
+from tests.manifests import nodepool
 from tests.plain_yaml import load_yaml
+from tests.repositories import write_files
 
 TREES = ROOT / "tests" / "trees"
 
@@ -50,7 +52,8 @@ HELD = (
     "pool.tmpl",
     "pool.yaml.j2",
 )
-NOT_HELD = ("README.md", "install.sh", "main.go", "logo.svg", "yaml", "tf.py", "Chart.lock")
+NOT_HELD = ("README.md", "install.sh", "main.go", "logo.svg", "yaml", "tf.py", "Chart.lock", "myenv", "a.environment")
+VALUES = ("vars.env", ".env", ".env.prod", "vars.properties", "a.tfvars", "env.hcl", "a.ini")
 
 
 Hook = Callable[..., subprocess.CompletedProcess[str]]
@@ -108,11 +111,58 @@ def test_a_hook_is_handed_what_can_hold_a_manifest(hook: dict[str, str]) -> None
 
 @pytest.mark.parametrize("hook", HOOKS, ids=lambda h: h["id"])
 def test_a_hook_is_handed_every_ending_that_is_read(hook: dict[str, str]) -> None:
-    endings = {*YAML_ENDINGS, *TEMPLATES, *TABLE.read, *TABLE.module_files, *TABLE.templates}
+    endings = {*YAML_ENDINGS, *TEMPLATES, *TABLE.read, *TABLE.module_files, *TABLE.templates, *GENERATOR_INPUTS}
     named = [f"pools{ending}" if ending.startswith(".") else ending for ending in sorted(endings)]
     names = [*named, *TABLE.names, *(f"prod/{name}" for name in TABLE.names), *TABLE.heads]
     assert [name for name in names if not re.search(hook["files"], name)] == []
-    assert LOCAL["hooks"][0]["files"] == hook["files"]  # type: ignore[index,call-overload]
+    assert LOCAL["hooks"][0]["files"] == hook["files"] == files_pattern()  # type: ignore[index,call-overload]
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/ci/pre-commit.md"])
+def test_pages_show_the_pattern_of_the_hook(page: str) -> None:
+    text = (ROOT / page).read_text(encoding="utf-8").replace("|sh|md)", ")")
+    assert set(re.findall(r"files: '(\(.*)'\n", text)) == {files_pattern()}
+
+
+@pytest.mark.parametrize("hook", HOOKS, ids=lambda h: h["id"])
+@pytest.mark.parametrize("name", VALUES)
+def test_a_hook_is_handed_the_values_of_manifests(hook: dict[str, str], name: str) -> None:
+    assert re.search(hook["files"], name) and re.search(hook["files"], f"overlays/prod/{name}")
+
+
+OVERLAY = """\
+resources: [../../base]
+configMapGenerator: [{name: vars, envs: [VARS]}]
+replacements:
+  - source: {kind: ConfigMap, name: vars, fieldPath: data.EXPIRE}
+    targets: [{select: {kind: NodePool, name: apps}, fieldPaths: [spec.template.spec.expireAfter]}]
+"""
+
+
+@pytest.mark.parametrize("name", ["vars.env", "vars.properties", ".env.prod", "vars.ini"])
+@pytest.mark.parametrize(("value", "code"), [("30d", 1), ("720h", 0)])
+def test_a_commit_of_generated_values_alone_is_judged(
+    name: str, value: str, code: int, tmp_path: Path, run: Hook
+) -> None:
+    path = f"overlays/prod/{name}"
+    files = {
+        "base/kustomization.yaml": "resources: [pool.yaml]\n",
+        "base/pool.yaml": nodepool(name="apps", template="      expireAfter: 24h\n"),
+        "overlays/prod/kustomization.yaml": OVERLAY.replace("VARS", name),
+        path: f"EXPIRE={value}\n",
+    }
+    write_files(tmp_path, files)
+    assert re.search(HOOKS[0]["files"], path)
+    done = run(HOOKS[0], tmp_path, path)
+    assert done.returncode == code, done.stdout + done.stderr
+    assert (f"{path}:1:1: error[invalid-field]" in by_place(done.stdout)) == bool(code)
+
+
+@pytest.mark.parametrize("name", ["app.properties", "tox.ini", ".env"])
+def test_a_file_that_nothing_reads_passes(name: str, tmp_path: Path, run: Hook) -> None:
+    write_files(tmp_path, {name: "EXPIRE=30d\nkarpenter=1\n[karpenter: }\n", "pool.yaml": nodepool()})
+    done = run(HOOKS[0], tmp_path, name)
+    assert done.returncode == 0 and done.stderr == "" and "Nothing to check" in done.stdout
 
 
 def test_what_a_folder_is_searched_for_is_what_a_hook_is_handed(tmp_path: Path) -> None:

@@ -121,8 +121,8 @@ def test_values_that_cannot_be_used_end_the_run(
 def test_a_named_file_that_is_not_read_as_values_is_named(nodelint: Run, chart: Path) -> None:
     write(chart, {"dev.yaml": WRONG + "global: {}\n"})
     done = nodelint("check", "pools", "dev.yaml")
-    assert "dev.yaml:1: not read as values: pools/values.yaml has no key `global`" in done.stdout
-    assert "name it by --values" in done.stdout
+    assert "dev.yaml:1: not used as a values file: pools/values.yaml has no key `global`" in done.stdout
+    assert "pass it with --values" in done.stdout
 
 
 @pytest.mark.parametrize(
@@ -139,7 +139,7 @@ def test_a_file_that_is_nearly_a_values_file_is_not_judged_in_silence(
 ) -> None:
     write(chart, {"pools/values.yaml": DEFAULTS + "limit: 1\nteam: a\n", "envs/prod.yaml": text})
     done = nodelint("check")
-    reason = "envs/prod.yaml:1: not read as values: values.yaml of chart pools has no key `global`"
+    reason = "envs/prod.yaml:1: not used as a values file: values.yaml of chart pools has no key `global`"
     assert (reason in done.stdout) == is_noted
 
 

@@ -210,7 +210,7 @@ def test_a_fix_that_leads_to_another_finding_does_not_claim_that_nodes_are_repla
     text = f"{nodepool(BOTH, types)}---\n{nodeclass('amiFamily: AL2023', ami=BY_NAME)}"
     (tmp_path / "a.yaml").write_text(text, encoding="utf-8")
     shown = " ".join(nodelint("check", "a.yaml", "--select", "image-arch-mismatch,unmatchable-value").stdout.split())
-    assert "no running node is replaced, but the fix leads to unmatchable-value" in shown
+    assert "it brings a new finding, unmatchable-value; no running node is replaced" in shown
     assert "RequirementsDrifted" not in shown
 
 

@@ -255,7 +255,7 @@ def test_a_work_tree_that_only_the_environment_knows(nodelint: Run, repository: 
     put(tree / "clusters" / "prod" / "pool.yaml", POOL.replace("key: fast", "key: slow"))
     put(tree / "clusters" / "prod" / "class.yaml", CLASS)
     without = planned(nodelint, tree, "clusters")
-    assert without.returncode == 2 and "is in no git repository" in without.stderr
+    assert without.returncode == 2 and "is not in a git repository" in without.stderr
     for cwd, path in ((tree, "clusters"), (bare_one, str(tree / "clusters"))):
         done = planned(nodelint, cwd, path, env={"GIT_DIR": str(bare_one), "GIT_WORK_TREE": str(tree)})
         assert (done.returncode, done.stderr) == (1, "") and "NodePoolDrifted" in done.stdout

@@ -368,6 +368,7 @@ _WORDS = (
 )
 _ENDS = {
     "apiserver/rules.py:_BRANCHES",
+    "files/contents.py:_REPORT_START",
     "lint/fingerprints.py:_QUOTES",
     "model/quantities.py:_DIGITS",
     "report/explain.py:_PASSED",

@@ -44,7 +44,7 @@ def test_a_diff_names_each_unsafe_fix_and_applies(nodelint: Run, tmp_path: Path)
     assert (
         "unknown-label",
         "17",
-        "no running node is replaced, but the fix leads to unmatchable-value",
+        "it brings a new finding, unmatchable-value; no running node is replaced",
     ) in notes
     assert f"{len(notes)} of them by unsafe fixes" in done.stderr
     subprocess.run(["git", "apply", "-"], cwd=tmp_path, input=done.stdout.encode(), check=True)

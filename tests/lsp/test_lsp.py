@@ -693,7 +693,7 @@ def test_json_has_no_comments_to_offer(editor: Editor, repository: Path) -> None
 def test_hover_says_that_nothing_is_launched(editor: Editor, repository: Path) -> None:
     uri = editor.open(repository / "pool.yaml", POOL.replace("[g5g]", '[g5g, "g6.*"]'))
     page = editor.hover(uri, "karpenter.k8s.aws/instance-family")
-    assert "nothing is launched with NodePool/" in page and "without that, the pool can launch" in page
+    assert "nothing is launched with NodePool/" in page and "once that is corrected, the pool can launch" in page
 
 
 def test_a_values_file_has_the_finding_of_its_value(editor: Editor, repository: Path) -> None:

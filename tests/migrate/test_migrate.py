@@ -18,6 +18,8 @@ from nodelint.migrate.labels import counterparts
 from nodelint.migrate.steps import all_objects
 from nodelint.model.manifest import NodePool
 from nodelint.model.releases import NEWEST
+from nodelint.report.migrate import migrate_text
+from nodelint.report.style import TextStyle
 from nodelint.text import Source
 from tests.conftest import ROOT
 from tests.repositories import write_files
@@ -442,4 +444,30 @@ def test_a_chart_beside_workloads_changes_nothing_of_them(nodelint: Run, tmp_pat
     assert "0 objects" not in alone.stderr and "Would change names in 1 file" in alone.stderr
     report = " ".join(both.stderr.split())
     assert "charts/c/values-prod.yaml:2 NodePool/web spec.template.spec.expireAfter: EKS Auto Mode allows" in report
-    assert "By hand" in report and "job.yaml" not in report
+    assert "To change by hand" in report and "job.yaml" not in report
+
+
+@pytest.mark.parametrize(
+    ("line", "stays"),
+    [
+        ("amiSelectorTerms: [{alias: windows2022@latest}]", True),
+        ("amiFamily: Windows2019", True),
+        ("amiSelectorTerms: [{alias: al2023@v20250403}]", False),
+    ],
+)
+def test_a_class_of_windows_stays_with_karpenter(line: str, stays: bool) -> None:
+    head = "apiVersion: karpenter.k8s.aws/v1\nkind: EC2NodeClass\nmetadata: {name: win}\nspec:\n  role: nodes\n"
+    _, made = move(f"{head}  {line}\n")
+    found = [note for note in made.notes if note.kind == "by-hand" and "Windows" in note.message]
+    assert [note.line for note in found] == ([6] if stays else [])
+
+
+def test_notes_that_differ_only_in_their_place_are_one() -> None:
+    head = "apiVersion: karpenter.k8s.aws/v1\nkind: EC2NodeClass\nmetadata: {name: web}\nspec:\n  role: nodes\n"
+    _, made = move(head)
+    (role,) = [note for note in made.notes if note.field == "spec.role"]
+    other = role._replace(object="NodeClass/other")
+    notes = (role, role._replace(path="dev.yaml", line=1), role._replace(path="prod.yaml", line=2), other)
+    report = migrate_text(made._replace(notes=notes), "auto-mode", [], False, TextStyle(width=200))
+    assert report.count("EKS access entry") == 2
+    assert f"a.yaml:{role.line}, dev.yaml:1, prod.yaml:2 {role.object} spec.role: give the node role" in report

@@ -114,7 +114,7 @@ def test_a_folder_without_git_is_told_of(nodelint: Run, tmp_path: Path) -> None:
     put(tmp_path / "pool.yaml", POOL)
     done = nodelint("plan", env={"GIT_CEILING_DIRECTORIES": str(tmp_path.parent)})
     assert (done.returncode, done.stdout) == (2, "")
-    assert "is in no git repository" in done.stderr
+    assert "is not in a git repository" in done.stderr
 
 
 def test_names_of_files_are_no_options_and_links_stay_inside(nodelint: Run, repository: Path, tmp_path: Path) -> None:

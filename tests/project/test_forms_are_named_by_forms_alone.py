@@ -50,7 +50,6 @@ ALLOWED = {
     "report/run_setup.py": _WORDS,
     "report/skipped.py": _WORDS,
     "commands/_help.py": _FLAGS,
-    "commands/_hook.py": "the names of files for which the hook starts; a test compares them with the registry",
     "commands/__init__.py": _VALUES,
     "commands/_values.py": _VALUES,
     "model/cluster_objects.py": _ROLLOUTS,

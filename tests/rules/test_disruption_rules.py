@@ -409,7 +409,7 @@ def test_an_object_that_is_a_hook(check: Check, annotations: str, message: str |
 
 
 NIGHT = {"schedule": '"0 2 * * *"', "duration": "2h"}
-ALWAYS = "always applies, and the smallest counts"
+ALWAYS = "always applies, and Karpenter uses the smallest budget"
 
 
 @pytest.mark.parametrize(
@@ -476,7 +476,8 @@ def test_a_budget_under_a_condition_of_a_template_may_not_be_there(check: Check)
     text = text.replace(frozen, "    {{- if .Values.frozen }}\n" + frozen + "    {{- end }}\n")
     [result] = check(text, select=["blocking-budget", "budget-without-effect"]).results
     assert result.finding.message == (
-        "the budget of `10%` always applies, and the smallest counts: this budget of `20%` never allows more"
+        "the budget of `10%` always applies, and Karpenter uses the smallest budget: this budget of `20%` "
+        "never allows more"
     )
 
 
@@ -492,8 +493,8 @@ def test_a_budget_of_the_same_hours_counts_no_less(check: Check) -> None:
     hour = {"schedule": '"0 12 * * mon"', "duration": "1h"}
     report = check(pool({"nodes": '"0"', **day}, {"nodes": '"5"', **hour}), select=["budget-without-effect"])
     assert [r.finding.message for r in report.results] == [
-        "the budget of `0` applies whenever this one does, and the smallest counts: this budget of `5` never allows "
-        "more"
+        "the budget of `0` applies whenever this one does, and Karpenter uses the smallest budget: this budget "
+        "of `5` never allows more"
     ]
     assert report.results[0].finding.help == "to allow more, restrict the budget of `0` to other hours"
 

@@ -55,8 +55,8 @@ ARN = "          Arn: !GetAtt InterruptionQueue.Arn\n"
 POLICY = STACK[STACK.index("  QueuePolicy:") : STACK.index("  SpotRule:")]
 RULE = STACK[STACK.index("  SpotRule:") : STACK.index("  Controller:")]
 LAMBDA = "          Arn: !GetAtt Controller.Arn\n"
-NO_RULE = "no rule of EventBridge sends to the queue"
-NO_TARGET = "no rule of EventBridge has a target"
+NO_RULE = "no EventBridge rule sends to the queue"
+NO_TARGET = "no EventBridge rule has a target"
 NO_POLICY = "the queue has no policy"
 SHUT_OUT = "the policy of the queue does not name EventBridge"
 

@@ -459,8 +459,8 @@ OWN = "aws_sqs_queue.karpenter.arn"
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (QUEUE % ("karpenter", ""), "no rule of EventBridge"),
-        (QUEUE % ("karpenter", "") + QUEUE_POLICY % "aws_sqs_queue.karpenter.id", "no rule of EventBridge"),
+        (QUEUE % ("karpenter", ""), "no EventBridge rule"),
+        (QUEUE % ("karpenter", "") + QUEUE_POLICY % "aws_sqs_queue.karpenter.id", "no EventBridge rule"),
         (QUEUE % ("karpenter", "") + TARGET % OWN, "has no policy"),
         (QUEUE % ("karpenter", "") + TARGET % OWN + QUEUE_POLICY % "aws_sqs_queue.karpenter.url", ""),
         (QUEUE % ("karpenter", '  policy = "{}"\n') + TARGET % OWN, ""),
@@ -472,7 +472,7 @@ OWN = "aws_sqs_queue.karpenter.arn"
         (QUEUE % ("karpenter", "") + f'module "events" {{\n  source = "./x"\n  queue  = {OWN}\n}}\n', ""),
         (
             QUEUE % ("karpenter", "") + 'output "queue" {\n  value = aws_sqs_queue.karpenter.name\n}\n',
-            "no rule of EventBridge",
+            "no EventBridge rule",
         ),
     ],
 )

@@ -638,7 +638,10 @@ def test_noise_that_goes_on_stays_noise() -> None:
 
 def test_a_release_older_than_the_rules_know_is_said() -> None:
     old = triage(lines_of(line("Reconciler error", "object is awaiting reconciliation", commit="490ef94")))
-    assert "0.37.0 is older than 1.0.0, the oldest release known: some messages may not be." in triage_text(old, "-")
+    assert (
+        "0.37.0 is older than 1.0.0, the oldest release that nodelint knows: some messages may not be recognized."
+        in triage_text(old, "-")
+    )
     assert "older than" not in triage_text(triage(io.BytesIO(log("1.0.9"))), "-")
 
 
@@ -657,6 +660,40 @@ def test_each_refused_call_is_told_apart() -> None:
         ("", 1),
     ]
     assert {g.cause.id for g in read.groups if g.cause} == {"permission-refused"}
+
+
+def test_a_policy_above_the_role_has_its_own_advice() -> None:
+    denied = "UnauthorizedOperation: User: arn:x is not authorized to perform: ec2:RunInstances on resource: y "
+    for why, cause in (
+        ("with an explicit deny in a service control policy.", "permission-denied-above"),
+        ("because no permissions boundary allows the ec2:RunInstances action", "permission-denied-above"),
+        ("because no identity-based policy allows the ec2:RunInstances action", "permission-refused"),
+    ):
+        (group,) = triage(lines_of(line("Reconciler error", denied + why))).groups
+        assert group.cause is not None and (group.cause.id, group.title.partition(": ")[2]) == (
+            cause,
+            "ec2:RunInstances",
+        )
+        assert group.case is not None and ("organization" in group.case.do) == (cause == "permission-denied-above")
+
+
+def test_the_reasons_in_error_causes_are_read() -> None:
+    refused = [
+        'incompatible with nodepool "a", did not tolerate x=y:NoSchedule',
+        'all available instance types exceed limits for nodepool: "b"',
+    ]
+    text = {"level": "ERROR", "time": "2026-05-08T10:00:00.000Z", "logger": "controller", "commit": "abc"}
+    text |= {"message": "could not schedule pod", "controller": "provisioner"}
+    for listed, cause in (
+        ([{"error": error} for error in refused], "node-limits"),
+        ([], "pod-unscheduled"),
+        ("none", "pod-unscheduled"),
+        ([1, {"error": 2}], "pod-unscheduled"),
+    ):
+        data = json.dumps({**text, "errorCauses": listed}).encode() + b"\n"
+        (group,) = triage(io.BytesIO(data)).groups
+        assert group.cause is not None and group.cause.id == cause
+        assert group.example.error == ("; ".join(refused) if cause == "node-limits" else "")
 
 
 def test_an_encoded_message_does_not_hide_what_was_refused() -> None:

@@ -742,6 +742,7 @@ class TestCommand:
             (["--from", str(NEWEST)], f"--to {NEWEST} is not newer than {NEWEST}"),
             (["--from", "1.9", "--to", "1.2"], "--to 1.2.8 is not newer than 1.9.3"),
             (["--from", "x"], "`x` is not a Karpenter version"),
+            (["--from", "14"], "`14` is not a Karpenter version: did you mean 1.14?"),
             (["--from", "1.0.6", "--to", "0.37"], "--to: Karpenter 0.37 is too old"),
         ],
     )

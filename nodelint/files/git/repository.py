@@ -109,7 +109,7 @@ def _named_by_environment(folder: str) -> Repository:
     """
     data = os.environ.get("GIT_DIR")
     if not data:
-        raise GitError(f"{folder} is in no git repository; to compare two folders, name one with --old")
+        raise GitError(f"{folder} is not in a git repository; to compare two folders, name one with --old")
     top = os.path.realpath(os.environ.get("GIT_WORK_TREE") or os.curdir)
     found = Repository(top, os.path.realpath(data))
     if _is_among_files(found) or not safe_read.is_inside(folder, top):

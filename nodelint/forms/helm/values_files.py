@@ -113,7 +113,8 @@ def _note_unused(source: Source, fitting: Sequence[str], defaults: Mapping[str, 
     if fitting:
         charts = ", ".join(shown(os.path.dirname(path)) for path in fitting)
         note_left_out(
-            source.path, f"these may be values of several charts ({charts}): name one chart, and {_BY_FLAG}"
+            source.path,
+            f"these may be values of several charts ({charts}): name one chart, and pass the file with --values",
         )
         return
     for path, own in defaults.items():
@@ -138,7 +139,7 @@ def note_near_values(path: str, keys: set[str], charts: Mapping[str, set[str]]) 
         note_left_out(path.replace(os.sep, "/"), f"{reason} {_BY_FLAG}")
 
 
-_BY_FLAG = "name it by --values"
+_BY_FLAG = "pass it with --values"
 
 
 def _is_group(value: Node, default: Node | None) -> bool:

@@ -117,7 +117,8 @@ def make_outcome(overlay: Overlay) -> Outcome:
         cluster=folder,
         label=shown,
         problems=tuple(
-            Gap(line_of(at), "overlay", f"not built: {what}", what not in OF_NO_NODES) for at, what in overlay.notes
+            Gap(line_of(at), "overlay", f"built without {what}", what not in OF_NO_NODES)
+            for at, what in overlay.notes
         ),
         lost=tuple(overlay.lost),
         unmatched=tuple(overlay.unmatched),

@@ -38,12 +38,12 @@ _MAPPINGS = (
 _HEAD = frozenset({"apiVersion", "kind", "metadata"})
 _FIELDS = {name.lower(): name for name in (*_LISTS, *_TEXTS, *_MAPPINGS)}
 _ADDS = {
-    "generators": "what generators make",
-    "helmCharts": "what the Helm charts come to",
-    "helmChartInflationGenerator": "what the Helm charts come to",
-    "configMapGenerator": "the ConfigMaps that are generated",
-    "secretGenerator": "the Secrets that are generated",
-    "buildMetadata": "labels and annotations on where objects are from",
+    "generators": "what its generators make",
+    "helmCharts": "its Helm charts",
+    "helmChartInflationGenerator": "its Helm charts",
+    "configMapGenerator": "the ConfigMaps that it generates, none of which is a NodePool",
+    "secretGenerator": "the Secrets that it generates, none of which is a NodePool",
+    "buildMetadata": "the labels and annotations of `buildMetadata`",
 }
 """Fields that add objects which nodelint does not render."""
 OF_NO_NODES = frozenset(_ADDS[field] for field in ("configMapGenerator", "secretGenerator", "buildMetadata"))

@@ -111,8 +111,21 @@ def render(run: FormRun) -> None:
     run.built += made
 
 
+_STACK = "a Terragrunt stack is not read: run `terragrunt stack generate`, and check its folder `.terragrunt-stack`"
+
+
 def find_remote_values(sources: Sequence[Source]) -> Iterator[Gap]:
-    """Yield a gap for pools and classes in inputs of remote modules, and in values of remote charts."""
+    """Yield a gap for pools and classes in inputs of remote modules, in values of remote charts, and for stack files
+    of Terragrunt, which pass values to units that are generated.
+    """
+    for stack in sources:
+        if stack.path.endswith("terragrunt.stack.hcl"):
+            from nodelint.model.finding import Span
+            from nodelint.model.gap import Gap
+
+            unit = re.search(r"(?m)^[ \t]*(?:unit|stack)[ \t]+\"", stack.text)
+            at = unit.end() - 1 if unit is not None else 0
+            yield Gap(Span(stack, at, at), "module", _STACK)
     giving = [s for s in sources if s.path.endswith((".tf", ".tofu")) and re.search(_GIVES_VALUES, s.text)]
     if giving:
         from nodelint.forms.terraform.remote_modules import find_remote_inputs

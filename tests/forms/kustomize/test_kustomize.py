@@ -302,8 +302,8 @@ def test_remote_bases_and_generators_are_named_and_the_rest_is_built(tmp_path: P
     outcome = build_files(tmp_path, text, {})
     assert isinstance(outcome, BuiltOverlay)
     assert [(p.line, p.reason) for p in outcome.built.problems] == [
-        (3, "not built: what the Helm charts come to"),
-        (2, "not built: the ConfigMaps that are generated"),
+        (3, "built without its Helm charts"),
+        (2, "built without the ConfigMaps that it generates, none of which is a NodePool"),
     ]
 
 
