@@ -87,7 +87,9 @@ def test_another_line_of_the_program_is_no_input(nodelint: Run, tmp_path: Path, 
     path, text = {**PROGRAMS, **READ}[name]
     other = OTHER_LINES.get(path, "# a note @\n")
     unchanged = text.replace("@", "team-a")
-    code, shown = compare(nodelint, tmp_path, path, unchanged + other.replace("@", "1"), unchanged + other.replace("@", "2"))
+    code, shown = compare(
+        nodelint, tmp_path, path, unchanged + other.replace("@", "1"), unchanged + other.replace("@", "2")
+    )
     assert code == 0, shown
 
 
