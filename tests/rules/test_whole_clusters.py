@@ -8,7 +8,7 @@ from subprocess import CompletedProcess
 
 import pytest
 
-from tests.rules.test_around_repositories import APPLICATION, CHART, CLUSTER, IRSA, MODULE, check
+from tests.rules.test_around_repositories import APPLICATION, CHART, CLASS, CLUSTER, IRSA, MODULE, check
 
 Run = Callable[..., CompletedProcess[str]]
 
@@ -44,9 +44,7 @@ class TestNoRoleOfTheController:
         ],
     )
     def test_in_terraform(self, nodelint: Run, tmp_path: Path, more: str, count: int) -> None:
-        found = check(
-            nodelint, tmp_path, {"main.tf": CLUSTER + INSTALLED + more}, "controller-without-credentials"
-        )
+        found = check(nodelint, tmp_path, {"main.tf": CLUSTER + INSTALLED + more}, "controller-without-credentials")
         assert sum("gives it no role" in message for message in found) == count
 
     @pytest.mark.parametrize(
@@ -59,9 +57,7 @@ class TestNoRoleOfTheController:
             ('controller = { env = [{ name = "AWS_PROFILE", value = "a" }] }, settings', 0),
         ],
     )
-    def test_values_that_may_give_credentials(
-        self, nodelint: Run, tmp_path: Path, values: str, count: int
-    ) -> None:
+    def test_values_that_may_give_credentials(self, nodelint: Run, tmp_path: Path, values: str, count: int) -> None:
         text = CLUSTER + INSTALLED.replace("settings", values, 1)
         found = check(nodelint, tmp_path, {"main.tf": text}, "controller-without-credentials")
         assert sum("gives it no role" in message for message in found) == count
@@ -69,3 +65,99 @@ class TestNoRoleOfTheController:
     def test_a_chart_that_another_tool_installs_may_have_a_role_by_hand(self, nodelint: Run, tmp_path: Path) -> None:
         files = {".git/HEAD": "", "main.tf": CLUSTER, "app.yaml": APPLICATION}
         assert check(nodelint, tmp_path, files, "controller-without-credentials") == []
+
+
+NAME, FARGATE = "system:node:{{EC2PrivateDNSName}}", "system:node:{{SessionName}}"
+MAP = """\
+apiVersion: v1
+kind: ConfigMap
+metadata: {{name: aws-auth, namespace: kube-system}}
+data:
+  mapRoles: |
+    - groups:
+      - system:masters
+      rolearn: arn:aws:iam::111122223333:role/admin
+      username: admin
+    - groups:
+{groups}
+      rolearn: {arn}
+      username: {username}
+"""
+HCL = """\
+resource "kubernetes_config_map_v1_data" "auth" {{
+  data = {{ mapRoles = yamlencode([
+    {{ rolearn = "arn:aws:iam::111122223333:role/admin", username = "admin", groups = ["system:masters"] }},
+    {{ rolearn = {arn}, username = "{username}", groups = [{groups}] }},
+  ]) }}
+}}
+"""
+ROWS: dict[str, Callable[[str, str, list[str]], dict[str, str]]] = {
+    "yaml": lambda arn, username, groups: {
+        "auth.yaml": MAP.format(
+            arn=f"arn:aws:iam::111122223333:role/{arn}",
+            username=username,
+            groups="\n".join(f"      - {group}" for group in groups),
+        )
+    },
+    "terraform": lambda arn, username, groups: {
+        "auth.tf": HCL.format(
+            arn=f'"arn:aws:iam::111122223333:role/{arn}"',
+            username=username,
+            groups=str(groups)[1:-1].replace("'", '"'),
+        )
+    },
+    "list": lambda arn, username, groups: {
+        "auth.tf": 'module "auth" {\n  source = "terraform-aws-modules/eks/aws//modules/aws-auth"\n'
+        f'  aws_auth_roles = [\n    {{\n      rolearn  = "arn:aws:iam::111122223333:role/{arn}"\n'
+        f'      username = "{username}"\n      groups   = {str(groups)}\n    }},\n  ]\n}}\n'.replace("'", '"')
+    },
+}
+NODES = ["system:bootstrappers", "system:nodes"]
+
+
+@pytest.mark.parametrize("form", ROWS)
+@pytest.mark.parametrize(
+    ("arn", "username", "groups", "words"),
+    [
+        ("karpenter-nodes", NAME, NODES, ""),
+        ("karpenter-nodes", FARGATE, NODES, "user name"),
+        ("karpenter-nodes", "karpenter", NODES, "user name"),
+        ("karpenter-nodes", "system:node:{{EC2PrivateDnsName}}", NODES, "user name"),
+        ("karpenter-others", "system:node:{{EC2PrivateDnsName}}", NODES, "user name"),
+        ("karpenter-others", FARGATE, NODES, ""),
+        ("karpenter-nodes", NAME, ["system:bootstrappers"], "lacks the group"),
+        ("karpenter-nodes", NAME, ["viewers"], "lacks the group"),
+        ("karpenter-others", "deploy", ["viewers"], ""),
+        ("karpenter-nodes", NAME, ["system:masters"], ""),
+    ],
+)
+def test_a_row_with_the_identity_of_a_node(
+    nodelint: Run, tmp_path: Path, form: str, arn: str, username: str, groups: list[str], words: str
+) -> None:
+    files = {**ROWS[form](arn, username, groups), "class.yaml": CLASS, "main.tf": CLUSTER}
+    found = check(nodelint, tmp_path, files, "unmatched-aws-auth-row")
+    assert len(found) == bool(words) and all(words in message for message in found)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "count"),
+    [
+        ('"arn:aws:iam::111122223333:role/karpenter-nodes"', "aws_iam_role.nodes.arn", 1),
+        ('"arn:aws:iam::111122223333:role/karpenter-nodes"', "aws_iam_role.others.arn", 0),
+        ('"system:bootstrappers"', "var.group", 0),
+        ("main.tf", "main.tf", 1),
+    ],
+)
+def test_a_row_of_a_reference_or_of_a_variable(nodelint: Run, tmp_path: Path, old: str, new: str, count: int) -> None:
+    text = ROWS["terraform"]("karpenter-nodes", NAME, ["system:bootstrappers"])["auth.tf"].replace(old, new)
+    named = ROLE.replace("KarpenterNodeRole-main", "karpenter-nodes")
+    files = {"class.yaml": CLASS, "main.tf": CLUSTER + named + text}
+    assert len(check(nodelint, tmp_path, files, "unmatched-aws-auth-row")) == count
+
+
+@pytest.mark.parametrize(("attribute", "count"), [("id", 1), ("name", 1), ("arn", 0)])
+def test_a_row_with_the_name_of_a_role(nodelint: Run, tmp_path: Path, attribute: str, count: int) -> None:
+    text = ROWS["terraform"]("x", NAME, NODES)["auth.tf"]
+    text = text.replace('"arn:aws:iam::111122223333:role/x"', f"aws_iam_role.nodes.{attribute}")
+    found = check(nodelint, tmp_path, {"main.tf": CLUSTER + ROLE + text}, "unmatched-aws-auth-row")
+    assert len(found) == count
