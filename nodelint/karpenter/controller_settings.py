@@ -13,7 +13,7 @@ from nodelint.model.controller_settings import ControllerInstall, WrittenSetting
 from nodelint.model.finding import Span
 from nodelint.model.releases import RELEASES, Version, releases_match
 from nodelint.releases.settings import INSTALLING
-from nodelint.text import Node, Source
+from nodelint.text import UNKNOWN, Node, Source
 from nodelint.text.missing import items_of
 
 if TYPE_CHECKING:
@@ -157,6 +157,8 @@ def _unread_of_root(values: Node, below: Collection[str], release: Version | Non
     """Yield the keys at the root that belong below `settings` or `controller`, or that the chart does not read."""
     for entry in values.entries:
         name = entry.name or ""
+        if name in _OF_CLUSTER and entry.value.value is UNKNOWN and values.find("settings", name) is not None:
+            continue  # one of the values that several charts get
         if name in below or name in _FORMER:
             yield UnreadValue(name, entry.key, _FORMER.get(name) or f"write it as `settings.{name}`")
         elif name in _OF_CONTAINER:

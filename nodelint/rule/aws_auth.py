@@ -57,6 +57,12 @@ class Row(NamedTuple):
     username: str | None
     groups: frozenset[str] | None
 
+    @property
+    def role(self) -> str | None:
+        """Return the name of the role. None if the ARN is not written out."""
+        found = re.fullmatch(_PLAIN_ARN, self.arn)
+        return found[1] if found is not None else None
+
 
 def list_rows(file: Source) -> Iterator[Row]:
     """Yield the rows of the role lists of a file that have an ARN."""

@@ -109,7 +109,7 @@ ROWS: dict[str, Callable[[str, str, list[str]], dict[str, str]]] = {
     "list": lambda arn, username, groups: {
         "auth.tf": 'module "auth" {\n  source = "terraform-aws-modules/eks/aws//modules/aws-auth"\n'
         f'  aws_auth_roles = [\n    {{\n      rolearn  = "arn:aws:iam::111122223333:role/{arn}"\n'
-        f'      username = "{username}"\n      groups   = {str(groups)}\n    }},\n  ]\n}}\n'.replace("'", '"')
+        f'      username = "{username}"\n      groups   = {groups!s}\n    }},\n  ]\n}}\n'.replace("'", '"')
     },
 }
 NODES = ["system:bootstrappers", "system:nodes"]
@@ -161,3 +161,118 @@ def test_a_row_with_the_name_of_a_role(nodelint: Run, tmp_path: Path, attribute:
     text = text.replace('"arn:aws:iam::111122223333:role/x"', f"aws_iam_role.nodes.{attribute}")
     found = check(nodelint, tmp_path, {"main.tf": CLUSTER + ROLE + text}, "unmatched-aws-auth-row")
     assert len(found) == count
+
+
+POLICY = """\
+{{"Statement": [
+  {{"Sid": "karpenter", "Effect": "Allow", "Action": "iam:PassRole", "Resource": "{role}"}},
+  {{"Effect": "Allow", "Action": ["ec2:CreateFleet", "ec2:RunInstances"{more}], "Resource": "*"}}
+]}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("path", "role", "more", "count"),
+    [
+        ("policy.json", "arn:aws:iam::111122223333:role/other-nodes", "", 1),
+        ("policy.json", "arn:aws:iam::111122223333:role/karpenter-nodes", "", 0),
+        ("policy.json", "arn:aws:iam::111122223333:role/other-*", "", 0),
+        ("policy.json", "arn:aws:iam::111122223333:role/${ROLE}", "", 0),
+        ("policy.json", "*", "", 0),
+        ("policy.json", "arn:aws:iam::111122223333:role/other-nodes", ', "iam:*"', 0),
+        ("iam/policy.json", "arn:aws:iam::111122223333:role/other-nodes", "", 0),
+    ],
+)
+def test_a_policy_in_json_for_another_role(
+    nodelint: Run, tmp_path: Path, path: str, role: str, more: str, count: int
+) -> None:
+    files = {path: POLICY.format(role=role, more=more), "class.yaml": CLASS}
+    assert len(check(nodelint, tmp_path, files, "passed-role")) == count
+
+
+STACK = """\
+Resources:
+  KarpenterInterruptionQueue:
+    Type: AWS::SQS::Queue
+    Properties:
+      QueueName: {name}
+"""
+
+
+@pytest.mark.parametrize(
+    ("files", "count"),
+    [
+        ({"stack.yaml": STACK.format(name="main-karpenter-events")}, 1),
+        ({"stack.yaml": STACK.format(name="Karpenter-main")}, 0),
+        ({"stack.yaml": STACK.format(name='!Sub "${ClusterName}"')}, 0),
+        ({"stack.yaml": STACK.format(name="!Ref Name")}, 0),
+        ({"stack.yaml": STACK.format(name="main-karpenter-events").replace("      QueueName: main-karpenter-events\n", "")}, 0),
+        ({"stack.yaml": STACK.format(name="a"), "more.yaml": STACK.format(name="b")}, 0),
+    ],
+)
+def test_a_queue_of_a_stack_with_another_name(
+    nodelint: Run, tmp_path: Path, files: dict[str, str], count: int
+) -> None:
+    found = check(nodelint, tmp_path, {"app.yaml": APPLICATION, **files}, "queue-of-another-name")
+    assert len(found) == count and all("CloudFormation" in message for message in found)
+
+
+OCI = """\
+apiVersion: source.toolkit.fluxcd.io/v1
+kind: OCIRepository
+metadata: {{name: {name}}}
+spec: {{url: "oci://public.ecr.aws/karpenter/{name}", ref: {{tag: {version}}}}}
+---
+apiVersion: helm.toolkit.fluxcd.io/v2
+kind: HelmRelease
+metadata: {{name: {name}}}
+spec: {{chartRef: {{kind: OCIRepository, name: {name}}}, values: {{settings: {{clusterName: main}}}}}}
+"""
+CRDS: dict[str, Callable[[str], dict[str, str]]] = {
+    "oci": lambda version: {
+        "release.yaml": OCI.format(name="karpenter", version="1.14.1")
+        + "---\n"
+        + OCI.format(name="karpenter-crd", version=version)
+    },
+    "umbrella": lambda version: {
+        "Chart.yaml": "apiVersion: v2\nname: platform\nversion: 0.1.0\ndependencies:\n"
+        "  - {name: karpenter, version: 1.14.1, repository: oci://public.ecr.aws/karpenter}\n"
+        f"  - {{name: karpenter-crd, version: {version}, repository: oci://public.ecr.aws/karpenter}}\n",
+        "values.yaml": "karpenter: {settings: {clusterName: main}}\n",
+    },
+    "helmfile": lambda version: {
+        "helmfile.yaml": "repositories:\n  - {name: karpenter, url: public.ecr.aws/karpenter, oci: true}\nreleases:\n"
+        f"  - {{name: karpenter-crd, chart: karpenter/karpenter-crd, version: {version}}}\n"
+        "  - {name: karpenter, chart: karpenter/karpenter, version: 1.14.1,"
+        " values: [{settings: {clusterName: main}}]}\n"
+    },
+}
+
+
+@pytest.mark.parametrize("form", CRDS)
+@pytest.mark.parametrize(("version", "count"), [("1.9.0", 1), ("1.14.3", 0), ("1.14.1", 0), ('"*"', 0)])
+def test_crds_of_another_release(nodelint: Run, tmp_path: Path, form: str, version: str, count: int) -> None:
+    assert len(check(nodelint, tmp_path, CRDS[form](version), "crd-chart-of-another-release")) == count
+
+
+@pytest.mark.parametrize(
+    ("arn", "groups", "count"),
+    [
+        ("role/karpenter-nodes", "system:bootstrappers", 1),
+        ("role/karpenter-nodes", "system:nodes", 0),
+        ("role/karpenter-nodes", "system:masters", 0),
+        ("role/eks/karpenter-nodes", "system:nodes", 1),
+        ("role/others", "system:bootstrappers", 0),
+    ],
+)
+def test_a_row_in_a_file_without_the_word(
+    nodelint: Run, tmp_path: Path, arn: str, groups: str, count: int
+) -> None:
+    """A file without the word Karpenter has no findings: the class has them."""
+    text = CLASS.replace("karpenter-nodes", "workers")
+    row = MAP.format(arn=f"arn:aws:iam::1:{arn}", username=NAME, groups=f"      - {groups}").replace(
+        "karpenter-nodes", "workers"
+    )
+    files = {"auth.yaml": row, "class.yaml": text}
+    found = check(nodelint, tmp_path, files, "node-role-without-access")
+    assert sum("the row of this role" in message for message in found) == count
