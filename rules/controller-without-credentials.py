@@ -179,8 +179,8 @@ _ANY_POLICY = re.compile(
 )
 """What a file contains that may give the controller, or the node on which it runs, its permissions."""
 _WITHOUT_ROLES = re.compile(
-    r'(?m)^[ \t]*source[ \t]*=[ \t]*"(?:\./|\.\./|(?:registry\.terraform\.io/)?terraform-aws-modules/(?:vpc|eks|kms|ecr'
-    r"|rds|s3-bucket|security-group)/aws)"
+    r'(?m)^[ \t]*source[ \t]*=[ \t]*"(?:\./|\.\./|(?:registry\.terraform\.io/)?terraform-aws-modules/'
+    r"(?:vpc|eks|kms|ecr|rds|s3-bucket|security-group)/aws)"
 )
 """The call of a module of the repository, or of one that creates no role for the controller by default."""
 

@@ -6,11 +6,13 @@ while the node is replaced, nothing launches nodes. If it has none, nor Fargate,
 
 The chart tolerates the taint `CriticalAddonsOnly`, and no other one. If all node groups have other taints, and the
 values set no `tolerations`, the controller never starts either. Nor does it start if no group has a label of the
-chart's `nodeSelector`, if the cluster has only Fargate profiles for other namespaces, or if Argo CD or Flux installs the chart and does not tolerate the taint of all nodes.
+chart's `nodeSelector`, if the cluster has only Fargate profiles for other namespaces, or if Argo CD or Flux installs
+the chart and does not tolerate the taint of all nodes.
 
 Only the strict profile shows that the second replica has no node.
 
-The rule reads the node groups of a call of `terraform-aws-modules/eks`, and clusters for which nothing creates nodes. It reports nothing if something else in the files may create nodes.
+The rule reads the node groups of a call of `terraform-aws-modules/eks`, and clusters for which nothing creates nodes.
+It reports nothing if something else in the files may create nodes.
 
 ```yaml bad
 # file: main.tf
@@ -186,8 +188,8 @@ def _check_fargate(
     if not any(fnmatch.fnmatchcase(namespace, pattern) for pattern in selected):
         yield Finding(
             at=at,
-            message=f"no Fargate profile selects the namespace `{messages.short(namespace, 40)}`, and the cluster has no"
-            " node: the controller never starts",
+            message=f"no Fargate profile selects the namespace `{messages.short(namespace, 40)}`, and the cluster has "
+            "no node: the controller never starts",
             severity="warning",
             also=[Also(nodes.at, "has no node group")],
             note="Karpenter launches no node for itself",

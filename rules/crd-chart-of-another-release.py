@@ -102,8 +102,8 @@ def _list_versions(source: Source, ending: str) -> Iterator[tuple[Span, str]]:
 
 
 def _list_charts(root: Node) -> Iterator[Node]:
-    """Yield the objects in a document that name a chart with its version: those of a HelmRelease, an OCIRepository, an
-    Application, a Chart.yaml, a helmfile and a kustomization.
+    """Yield the objects in a document that name a chart with its version, in a HelmRelease, an OCIRepository, an
+    Application, a Chart.yaml, a helmfile or a kustomization.
     """
     if root.kind != "mapping":
         return

@@ -117,7 +117,7 @@ def _check_names(source: Source, context: Context) -> Findings:
     names = {arn[1] for arn in arns if arn is not None}
     if passing is None or not names or None in arns or any("*" in name or "$" in name for name in names):
         return
-    roles = [node_class.node.find("spec", "role") for node_class in context.run_files.objects_near(source, EC2NodeClass)]
+    roles = [found.node.find("spec", "role") for found in context.run_files.objects_near(source, EC2NodeClass)]
     folder = os.path.dirname(source.path)
     if not roles or any(role is None or not isinstance(role.value, str) or role.value in names for role in roles):
         return
@@ -125,8 +125,8 @@ def _check_names(source: Source, context: Context) -> Findings:
     if near and len(near) == len(roles):
         yield Finding(
             at=passing.at,
-            message=f"the controller may not pass `{messages.short(str(near[0].value), 40)}`, the role of the nodes: EC2"
-            " refuses each launch",
+            message=f"the controller may not pass `{messages.short(str(near[0].value), 40)}`, the role of the nodes: "
+            "EC2 refuses each launch",
             also=[Also(near[0], "the role of the nodes")],
             help=f"allow `{_PASS}` on the role of the nodes",
         )

@@ -171,8 +171,8 @@ def _of_identity(row: aws_auth.Row, context: Context) -> Findings:
             return
         yield Finding(
             at=row.at,
-            message=f"the row gives nodes the user name `{messages.short(username or '', 50)}`: the API server refuses"
-            " them",
+            message=f"the row gives nodes the user name `{messages.short(username or '', 50)}`: the API server "
+            "refuses them",
             note="a node may only create and change the Node of its own name",
             help=f"write `{_USERNAME}`",
         )

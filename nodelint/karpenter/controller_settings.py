@@ -13,7 +13,7 @@ from nodelint.model.controller_settings import ControllerInstall, WrittenSetting
 from nodelint.model.finding import Span
 from nodelint.model.releases import RELEASES, Version, releases_match
 from nodelint.releases.settings import INSTALLING
-from nodelint.text import UNKNOWN, Node, Source
+from nodelint.text import Node, Source
 from nodelint.text.missing import items_of
 
 if TYPE_CHECKING:
@@ -133,8 +133,8 @@ def unread_values(values: Node, release: Version | None) -> Iterator[UnreadValue
 def _unread_before_v1(values: Node, release: Version) -> Iterator[UnreadValue]:
     """Yield the names of the cluster and of the queue that the chart of a release before 1.0 does not read.
 
-    They were at the root before 0.19, below `settings.aws` up to 0.32, and below `settings` from 0.32 on. A setting that
-    is also in the right place counts as read.
+    They were at the root before 0.19, below `settings.aws` up to 0.32, and below `settings` from 0.32 on. A setting
+    that is also in the right place counts as read.
     """
     is_early, is_with_aws = (releases_match(range_, release) for range_ in (_WITHOUT_SETTINGS, _WITH_AWS_ALONE))
     around = "settings.aws." if is_with_aws else "" if is_early else "settings."
@@ -157,8 +157,6 @@ def _unread_of_root(values: Node, below: Collection[str], release: Version | Non
     """Yield the keys at the root that belong below `settings` or `controller`, or that the chart does not read."""
     for entry in values.entries:
         name = entry.name or ""
-        if name in _OF_CLUSTER and entry.value.value is UNKNOWN and values.find("settings", name) is not None:
-            continue  # one of the values that several charts get
         if name in below or name in _FORMER:
             yield UnreadValue(name, entry.key, _FORMER.get(name) or f"write it as `settings.{name}`")
         elif name in _OF_CONTAINER:

@@ -206,7 +206,7 @@ Resources:
         ({"stack.yaml": STACK.format(name="Karpenter-main")}, 0),
         ({"stack.yaml": STACK.format(name='!Sub "${ClusterName}"')}, 0),
         ({"stack.yaml": STACK.format(name="!Ref Name")}, 0),
-        ({"stack.yaml": STACK.format(name="main-karpenter-events").replace("      QueueName: main-karpenter-events\n", "")}, 0),
+        ({"stack.yaml": STACK.format(name="karpenter").replace("      QueueName: karpenter\n", "")}, 0),
         ({"stack.yaml": STACK.format(name="a"), "more.yaml": STACK.format(name="b")}, 0),
     ],
 )
@@ -265,9 +265,7 @@ def test_crds_of_another_release(nodelint: Run, tmp_path: Path, form: str, versi
         ("role/others", "system:bootstrappers", 0),
     ],
 )
-def test_a_row_in_a_file_without_the_word(
-    nodelint: Run, tmp_path: Path, arn: str, groups: str, count: int
-) -> None:
+def test_a_row_in_a_file_without_the_word(nodelint: Run, tmp_path: Path, arn: str, groups: str, count: int) -> None:
     """A file without the word Karpenter has no findings: the class has them."""
     text = CLASS.replace("karpenter-nodes", "workers")
     row = MAP.format(arn=f"arn:aws:iam::1:{arn}", username=NAME, groups=f"      - {groups}").replace(

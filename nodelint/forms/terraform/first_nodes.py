@@ -191,8 +191,9 @@ def find_first_nodes(path: str, blocks: TerraformBlocks) -> FirstNodes | None:
 
 
 def list_fargate_namespaces(path: str, blocks: TerraformBlocks) -> list[str] | None:
-    """Return the namespaces that the Fargate profiles of the only cluster in the root modules of a file select, possibly
-    with wildcards. None if they are not known.
+    """Return the namespaces that the Fargate profiles of the only cluster in the root modules of a file select.
+
+    They may have wildcards. None if they are not known.
     """
     calls = [block for block in blocks.list_beside_in_root(path) if MODULE.search(block.text)]
     found = []
