@@ -188,8 +188,8 @@ def _check_fargate(
     if not any(fnmatch.fnmatchcase(namespace, pattern) for pattern in selected):
         yield Finding(
             at=at,
-            message=f"no Fargate profile selects the namespace `{messages.short(namespace, 40)}`, and the cluster has "
-            "no node: the controller never starts",
+            message=f"no Fargate profile selects the namespace `{messages.short(namespace, 40)}`, and the cluster "
+            "has no node: the controller never starts",
             severity="warning",
             also=[Also(nodes.at, "has no node group")],
             note="Karpenter launches no node for itself",

@@ -335,8 +335,9 @@ def _with_wrong_row(roles: Sequence[Node], maps: Sequence[aws_auth.RoleList], co
     `unmatched-aws-auth-row` reports rows in the files of the run.
     """
     judged = {file.path for file in context.files}
-    files = {at.source.path: at.source for _, at in maps if at.source.path not in judged}
-    rows = [row for file in files.values() for row in aws_auth.list_rows(file)]
+    paths = {at.source.path for _, at in maps} - judged
+    files = context.run_files.files_with(re.compile(aws_auth.MAP), around=True) if paths else ()
+    rows = [row for file in files if file.path in paths for row in aws_auth.list_rows(file)]
     for role in roles:
         ours = [row for row in rows if row.role == role.value]
         if len(ours) != 1:

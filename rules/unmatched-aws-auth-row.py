@@ -128,7 +128,7 @@ def check(source: Source, context: Context) -> Findings:
         elif source.path.endswith(terraform_blocks.ENDINGS):
             yield from _of_reference(written, at, context)
         if len([other for other in rows if other.arn == written]) == 1:
-            yield from _of_identity(row, context)
+            yield from _of_identity(row, source, context)
 
 
 def _of_reference(written: str, at: Span, context: Context) -> Findings:
@@ -161,13 +161,13 @@ def _of_reference(written: str, at: Span, context: Context) -> Findings:
         )
 
 
-def _of_identity(row: aws_auth.Row, context: Context) -> Findings:
+def _of_identity(row: aws_auth.Row, source: Source, context: Context) -> Findings:
     """Yield a finding for a row of nodes whose user name or groups are not those of a node."""
     groups, username = row.groups or frozenset(), row.username
     if context.run_files.is_in_files("EC2_LINUX", around=True) or (username is None and row.groups is None):
         return  # an access entry may let the role in
     if username not in (None, _USERNAME) and not groups.isdisjoint(_OF_NODES) and _MASTERS not in groups:
-        if username == _OF_FARGATE and ("system:node-proxier" in groups or not _is_of_class(row, context)):
+        if username == _OF_FARGATE and ("system:node-proxier" in groups or not _is_of_class(row, source, context)):
             return
         yield Finding(
             at=row.at,
@@ -176,7 +176,7 @@ def _of_identity(row: aws_auth.Row, context: Context) -> Findings:
             note="a node may only create and change the Node of its own name",
             help=f"write `{_USERNAME}`",
         )
-    elif row.groups is not None and not {_NODES, _MASTERS} & groups and _is_of_class(row, context):
+    elif row.groups is not None and not {_NODES, _MASTERS} & groups and _is_of_class(row, source, context):
         yield Finding(
             at=row.at,
             message=f"the row of the nodes' role lacks the group `{_NODES}`: its nodes do not join the cluster",
@@ -184,12 +184,12 @@ def _of_identity(row: aws_auth.Row, context: Context) -> Findings:
         )
 
 
-def _is_of_class(row: aws_auth.Row, context: Context) -> bool:
+def _is_of_class(row: aws_auth.Row, source: Source, context: Context) -> bool:
     """Return whether the role of a row is certainly the role of an EC2NodeClass."""
     blocks = context.run_files.terraform if context.run_files.has_terraform else None
     found = blocks.trace(row.arn, row.at.source.path) if blocks is not None else None
     name = re.search(r":role/([\w+=,.@-]+)$", row.arn)
-    for node_class in context.run_files.objects_near(row.at.source, EC2NodeClass):
+    for node_class in context.run_files.objects_near(source, EC2NodeClass):
         role = node_class.node.find("spec", "role")
         if role is None:
             continue
