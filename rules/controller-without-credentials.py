@@ -14,8 +14,8 @@ does not reach it by itself. The controller then uses the role of its node, whic
 
 The role of the annotation has to trust the service account. AWS gives a role that trusts only EC2 to no pod.
 
-If one root module creates the cluster and installs the chart, and no file has a role for the controller, the rule
-reports the chart.
+If one root module creates the cluster and installs the chart, the files have an EC2NodeClass, and no file has a role
+for the controller, the rule reports the chart.
 
 The rule reports nothing if a file may create the association, set the annotation or install the agent in another way.
 
@@ -138,6 +138,7 @@ import re
 from nodelint.api import (
     Also,
     Context,
+    EC2NodeClass,
     Finding,
     Findings,
     Source,
@@ -175,9 +176,10 @@ _ANNOTATION = "eks.amazonaws.com/role-arn"
 _ANY_POLICY = re.compile(
     r"(?i)ec2:(?:CreateFleet|RunInstances|\*)|(?:Administrator|PowerUser|EC2Full)Access|\bactions?\b\W{1,9}\*"
     r"|\b(?:create|attach|put)-role|AWS::IAM::|irsa|ServiceAccount\("
-    r"|additional_policies\s*=\s*(?:var|local|each|merge)\b|aws_iam_\w*policy\"[^}]{0,400}?(?:file|http|decode)\w*[(.]"
+    r"|additional_policies\s{0,30}+=\s{0,30}+(?:var|local|each|merge)\b"
 )
 """What a file contains that may give the controller, or the node on which it runs, its permissions."""
+_POLICY_OF_FILE = re.compile(r"\b(?:templatefile|file|jsondecode)\(|\bdata\.http\.")
 _WITHOUT_ROLES = re.compile(
     r'(?m)^[ \t]*source[ \t]*=[ \t]*"(?:\./|\.\./|(?:registry\.terraform\.io/)?terraform-aws-modules/'
     r"(?:vpc|eks|kms|ecr|rds|s3-bucket|security-group)/aws)"
@@ -234,6 +236,10 @@ def _without_any_role(source: Source, context: Context) -> Findings:
         return
     root = blocks.list_beside_in_root(source.path)
     if clusters[0] not in root:
+        return
+    if not files.objects_near(source, EC2NodeClass) or any(
+        block.kind.startswith("aws_iam_") and _POLICY_OF_FILE.search(block.text) for block in root
+    ):
         return
     calls = [block for block in root if block.address.startswith("module.")]
     if not all(_WITHOUT_ROLES.search(call.text) for call in calls) or karpenter_calls.list_karpenter_calls(blocks):

@@ -46,6 +46,7 @@ from collections.abc import Sequence
 from nodelint.api import (
     Also,
     Context,
+    EC2NodeClass,
     Finding,
     Findings,
     Source,
@@ -161,6 +162,8 @@ def _check_bare_cluster(
     at = controller_settings.place_in(source, context.files, install) if cluster is not None else None
     if cluster is None or context.run_files.is_in_files(_NODES, around=True):
         return
+    if not cluster.kind and not context.run_files.objects_near(source, EC2NodeClass):
+        return  # the module call may be an excerpt
     if at is not None and not blocks.has_text_near(path, _NODES):
         yield Finding(
             at=at,

@@ -337,7 +337,8 @@ def _with_wrong_row(roles: Sequence[Node], maps: Sequence[aws_auth.RoleList], co
     judged = {file.path for file in context.files}
     paths = {at.source.path for _, at in maps} - judged
     files = context.run_files.files_with(re.compile(aws_auth.MAP), around=True) if paths else ()
-    rows = [row for file in files if file.path in paths for row in aws_auth.list_rows(file)]
+    others = {file.path: file for file in files if file.path in paths}
+    rows = [row for file in others.values() for row in aws_auth.list_rows(file)]
     for role in roles:
         ours = [row for row in rows if row.role == role.value]
         if len(ours) != 1:

@@ -9,7 +9,6 @@ from functools import partial
 from itertools import takewhile
 
 from nodelint.base.tuples import NamedTuple
-from nodelint.forms.terraform.terraform_blocks import ENDINGS
 from nodelint.model.finding import Span
 from nodelint.text import Node, Source
 
@@ -18,6 +17,11 @@ MAP = r"\bmapRoles\b|\baws_auth_roles\b"
 
 _ROW = r"""(?m)\brole_?arn["']?[ \t]*+[=:][ \t]*+([^\n,}]++)"""
 _LINE_START = r"(?m)^([ \t]*+)(?=[^\s#\-\]})])"
+_NAME = r"[\w:.@/-]{0,99}+"
+_USERNAME = (
+    r"""\busername["']?[ \t]{0,99}+([=:])[ \t]{0,99}+(["']?)"""
+    rf"({_NAME}(?:\{{\{{\w{{1,30}}+\}}\}})?{_NAME})\2[\s,}}]"
+)
 _PLAIN_ARN = r"arn:aws[\w-]*:iam::\d+:role/(?:[\w+=,.@/-]+/)?([\w+=,.@-]+)"
 
 RoleList = tuple[str, Span]
@@ -71,13 +75,8 @@ def list_rows(file: Source) -> Iterator[Row]:
             written = found[1].strip().strip("\"'")
             start = at.start + found.start(1) + found[1].find(written)
             row = _find_row(text, found.start())
-            is_terraform = file.path.endswith(ENDINGS)
-            yield Row(
-                written,
-                Span(file, start, start + len(written)),
-                _find_username(row, is_terraform),
-                _find_groups(row),
-            )
+            place = Span(file, start, start + len(written))
+            yield Row(written, place, _find_username(row), _find_groups(row))
 
 
 def _find_row(text: str, at: int) -> str:
@@ -95,12 +94,10 @@ def _find_row(text: str, at: int) -> str:
     return text[start : next((place for place, other in dashes if place > at and other <= indent), len(text))]
 
 
-def _find_username(row: str, is_terraform: bool) -> str | None:
-    found = re.search(
-        r"""\busername["']?[ \t]*([=:])[ \t]*(["']?)([\w:.@/-]*(?:\{\{\w+\}\})?[\w:.@/-]*)\2[\s,}]""", row
-    )
-    if found is None or not found[3] or (is_terraform and found[1] == "=" and not found[2]):
-        return None
+def _find_username(row: str) -> str | None:
+    found = re.search(_USERNAME, row)
+    if found is None or not found[3] or (found[1] == "=" and not found[2]):
+        return None  # without quotes, it is an expression of HCL
     return found[3]
 
 
@@ -108,7 +105,7 @@ def _find_groups(row: str) -> frozenset[str] | None:
     found = re.search(r"""\bgroups["']?[ \t]*[=:](.*?)(?=\b(?:username|rolearn|role_arn)\b|\Z)""", row, re.DOTALL)
     if found is None or re.search(r"\$\{|\{\{|\b(?:var|local|each|concat|module)\b", found[1]):
         return None
-    return frozenset(re.findall(r"[\w-]+(?::[\w-]+)*", found[1]))
+    return frozenset(re.findall(r"\w[\w-]{0,99}+(?::[\w-]{1,99}+)*+", found[1]))
 
 
 def find_nearest(maps: Sequence[RoleList], near: Node) -> list[RoleList]:

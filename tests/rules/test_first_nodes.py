@@ -9,6 +9,7 @@ from subprocess import CompletedProcess
 
 import pytest
 
+from tests.manifests import nodeclass
 from tests.repositories import write_files
 
 Run = Callable[..., CompletedProcess[str]]
@@ -70,7 +71,7 @@ def test_dns_that_waits_for_the_controller(
         (GROUP.format(1) + FARGATE, "", "", []),
         (GROUP.format(1), "", OTHER, []),
         ("  eks_managed_node_groups = {}\n", "", "", ["warning"]),
-        ("", "", "", ["warning"]),
+        ("", "", "", []),
     ],
 )
 def test_replicas_without_a_node(
@@ -118,7 +119,8 @@ REMOTE = 'module "nodes" {\n  source = "example/workers/aws"\n}\n'
     ],
 )
 def test_a_cluster_without_any_node(nodelint: Run, tmp_path: Path, files: dict[str, str], count: int) -> None:
-    write_files(tmp_path, {".git/HEAD": "", "main.tf": CLUSTER + RELEASE.format(""), **files})
+    files = {"main.tf": CLUSTER + RELEASE.format(""), "class.yaml": nodeclass(), **files}
+    write_files(tmp_path, {".git/HEAD": "", **files})
     done = nodelint("check", str(tmp_path), "--format", "json", "--select", "controller-without-node")
     found = [finding["severity"] for finding in json.loads(done.stdout)["findings"]]
     assert found == ["warning"] * count

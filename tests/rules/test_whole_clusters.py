@@ -44,7 +44,8 @@ class TestNoRoleOfTheController:
         ],
     )
     def test_in_terraform(self, nodelint: Run, tmp_path: Path, more: str, count: int) -> None:
-        found = check(nodelint, tmp_path, {"main.tf": CLUSTER + INSTALLED + more}, "controller-without-credentials")
+        files = {"main.tf": CLUSTER + INSTALLED + more, "class.yaml": CLASS}
+        found = check(nodelint, tmp_path, files, "controller-without-credentials")
         assert sum("gives it no role" in message for message in found) == count
 
     @pytest.mark.parametrize(
@@ -59,11 +60,15 @@ class TestNoRoleOfTheController:
     )
     def test_values_that_may_give_credentials(self, nodelint: Run, tmp_path: Path, values: str, count: int) -> None:
         text = CLUSTER + INSTALLED.replace("settings", values, 1)
-        found = check(nodelint, tmp_path, {"main.tf": text}, "controller-without-credentials")
+        files = {"main.tf": text, "class.yaml": CLASS}
+        found = check(nodelint, tmp_path, files, "controller-without-credentials")
         assert sum("gives it no role" in message for message in found) == count
 
+    def test_an_excerpt_without_a_class(self, nodelint: Run, tmp_path: Path) -> None:
+        assert check(nodelint, tmp_path, {"main.tf": CLUSTER + INSTALLED}, "controller-without-credentials") == []
+
     def test_a_chart_that_another_tool_installs_may_have_a_role_by_hand(self, nodelint: Run, tmp_path: Path) -> None:
-        files = {".git/HEAD": "", "main.tf": CLUSTER, "app.yaml": APPLICATION}
+        files = {".git/HEAD": "", "main.tf": CLUSTER, "app.yaml": APPLICATION, "class.yaml": CLASS}
         assert check(nodelint, tmp_path, files, "controller-without-credentials") == []
 
 
@@ -274,3 +279,86 @@ def test_a_row_in_a_file_without_the_word(nodelint: Run, tmp_path: Path, arn: st
     files = {"auth.yaml": row, "class.yaml": text}
     found = check(nodelint, tmp_path, files, "node-role-without-access")
     assert sum("the row of this role" in message for message in found) == count
+
+
+KEY = 'resource "aws_kms_key" "volumes" {{\n  description = "volumes"\n{0}}}\n'
+ROOT = '"arn:aws:iam::${data.aws_caller_identity.current.account_id}:root"'
+OF_ACCOUNT = f"""\
+  policy = jsonencode({{
+    Statement = [{{ Effect = "Allow", Principal = {{ AWS = {ROOT} }}, Action = "kms:*", Resource = "*" }}]
+  }})
+"""
+DOCUMENT = """\
+data "aws_iam_policy_document" "key" {{
+  statement {{
+    actions = ["kms:*"]
+    principals {{
+      type        = "AWS"
+      identifiers = [{0}]
+    }}
+  }}
+}}
+"""
+BY_DOCUMENT = "  policy = data.aws_iam_policy_document.key.json\n"
+ALIAS = """\
+resource "aws_kms_alias" "volumes" {
+  name          = "alias/volumes"
+  target_key_id = aws_kms_key.volumes.id
+}
+"""
+ENCRYPTED = (
+    CLASS.replace("{", "{{").replace("}", "}}") + "  blockDeviceMappings:\n    - deviceName: /dev/xvda\n"
+    "      ebs: {{volumeSize: 50Gi, encrypted: true, kmsKeyID: {0}}}\n"
+)
+
+
+def heredoc(text: str) -> str:
+    lines = "".join(f"    {line}\n" for line in text.splitlines())
+    return f'resource "kubectl_manifest" "class" {{\n  yaml_body = <<-YAML\n{lines}  YAML\n}}\n'
+
+
+VOLUMES: dict[str, Callable[[str], dict[str, str]]] = {
+    "reference": lambda text: {"main.tf": CLUSTER + text + heredoc(ENCRYPTED.format('"${aws_kms_key.volumes.arn}"'))},
+    "alias": lambda text: {"main.tf": CLUSTER + ALIAS + text, "class.yaml": ENCRYPTED.format("alias/volumes")},
+    "template": lambda text: {
+        "main.tf": CLUSTER
+        + text
+        + 'resource "kubectl_manifest" "class" {\n'
+        + '  yaml_body = templatefile("${path.module}/class.tpl", { key = aws_kms_key.volumes.arn })\n}\n',
+        "class.tpl": ENCRYPTED.format('"${key}"'),
+    },
+    "chart": lambda text: {
+        "main.tf": CLUSTER
+        + text
+        + 'resource "helm_release" "pools" {\n  name = "pools"\n  chart = "${path.module}/pools"\n'
+        + '  set {\n    name  = "key"\n    value = aws_kms_key.volumes.arn\n  }\n}\n',
+        "pools/Chart.yaml": "apiVersion: v2\nname: pools\nversion: 0.1.0\n",
+        "pools/values.yaml": "key: ''\n",
+        "pools/templates/class.yaml": ENCRYPTED.format("{{ .Values.key }}"),
+    },
+}
+
+
+@pytest.mark.parametrize("form", VOLUMES)
+@pytest.mark.parametrize(
+    ("key", "more", "count"),
+    [
+        ("", MODULE, 1),
+        (OF_ACCOUNT, MODULE, 1),
+        (BY_DOCUMENT, MODULE + DOCUMENT.format(ROOT), 1),
+        ("", ON_NODES, 1),
+        ("", "", 0),
+        ("", MODULE.replace("}\n", '  iam_policy_statements = [{ actions = ["kms:CreateGrant"] }]\n}\n'), 0),
+        ("", MODULE + 'resource "aws_kms_grant" "a" {\n  key_id = aws_kms_key.volumes.id\n}\n', 0),
+        (OF_ACCOUNT.replace(ROOT, "module.karpenter.iam_role_arn"), MODULE, 0),
+        (OF_ACCOUNT.replace(ROOT, '"*"'), MODULE, 0),
+        (OF_ACCOUNT.replace(ROOT, f"[{ROOT}, var.admin]"), MODULE, 0),
+        (BY_DOCUMENT, MODULE + DOCUMENT.format(f'{ROOT}, "arn:aws:iam::1:role/karpenter"'), 0),
+        (BY_DOCUMENT, MODULE, 0),
+    ],
+)
+def test_a_key_that_the_controller_may_not_use(
+    nodelint: Run, tmp_path: Path, form: str, key: str, more: str, count: int
+) -> None:
+    files = VOLUMES[form](KEY.format(key) + more)
+    assert len(check(nodelint, tmp_path, files, "volume-key-without-grant")) == count
