@@ -135,8 +135,8 @@ def check(node_class: EC2NodeClass, context: Context) -> Findings:
                 message=f"nothing lets the controller use `{messages.short(made.address, 40)}`: EC2 ends each "
                 "node right after its start",
                 also=[Also(made.at, "the policy of the key names nobody but the account")],
-                help="allow `kms:CreateGrant` and the calls for data keys in the policy of the controller, or in that "
-                "of the key with the condition `kms:ViaService`",
+                help="allow `kms:CreateGrant` and the calls for data keys in the policy of the controller, or in the "
+                "policy of the key with the condition `kms:ViaService`",
                 once=True,
             )
 
