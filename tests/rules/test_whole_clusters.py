@@ -362,3 +362,41 @@ def test_a_key_that_the_controller_may_not_use(
 ) -> None:
     files = VOLUMES[form](KEY.format(key) + more)
     assert len(check(nodelint, tmp_path, files, "volume-key-without-grant")) == count
+
+
+@pytest.mark.parametrize(
+    ("account", "values", "count"),
+    [
+        ("karpenter", "settings", 0),
+        ("karpenter", 'serviceAccount = { name = "karpenter-controller" }, settings', 1),
+        ("karpenter-controller", 'serviceAccount = { name = "karpenter-controller" }, settings', 0),
+        ("karpenter-controller", "settings", 1),
+        ("karpenter-*", 'serviceAccount = { name = "karpenter-controller" }, settings', 0),
+        ("${var.name}", 'serviceAccount = { name = "karpenter-controller" }, settings', 0),
+        ("karpenter", "serviceAccount = { name = var.name }, settings", 0),
+        ("karpenter-controller", 'fullnameOverride = "karpenter-controller", settings', 0),
+    ],
+)
+@pytest.mark.parametrize("by_trust", [False, True])
+def test_a_service_account_of_another_name(
+    nodelint: Run, tmp_path: Path, by_trust: bool, account: str, values: str, count: int
+) -> None:
+    grant = (
+        IRSA.replace("kube-system:karpenter", f"kube-system:{account}")
+        if by_trust
+        else 'resource "aws_eks_pod_identity_association" "karpenter" {\n  namespace = "kube-system"\n'
+        f'  service_account = "{account}"\n}}\n'
+    )
+    text = CLUSTER + grant + INSTALLED.replace("settings", values, 1)
+    found = check(nodelint, tmp_path, {"main.tf": text}, "service-account-elsewhere")
+    assert len(found) == count and all("service account" in message for message in found)
+
+
+def test_another_service_account_without_the_word(nodelint: Run, tmp_path: Path) -> None:
+    grants = "".join(
+        f'resource "aws_eks_pod_identity_association" "{name}" {{\n  namespace = "kube-system"\n'
+        f'  service_account = "{name}"\n}}\n'
+        for name in ("karpenter", "autoscaler")
+    )
+    text = CLUSTER + grants + INSTALLED.replace("settings", 'serviceAccount = { name = "autoscaler" }, settings', 1)
+    assert check(nodelint, tmp_path, {"main.tf": text}, "service-account-elsewhere") == []
