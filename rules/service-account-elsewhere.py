@@ -158,8 +158,8 @@ def _check_name(
     yield Finding(
         at=grant.at,
         message=messages.first_fitting(
-            f"the service account `{grant.name}` has the role, but that of the chart is `{account}`: the controller has"
-            " no credentials",
+            f"the service account `{grant.name}` has the role, but that of the chart is `{account}`: the controller "
+            "has no credentials",
             f"the role is for `{messages.short(grant.name or '', 30)}`, but the chart's service account is"
             f" `{messages.short(account, 30)}`",
         ),
