@@ -6,7 +6,7 @@ another namespace, AWS refuses each call, and no node launches. From version 21 
 `terraform-aws-modules/eks/aws//modules/karpenter` creates an association for `kube-system/karpenter`, unless
 `namespace` is set. Its role trusts only Pod Identity, so the annotation `eks.amazonaws.com/role-arn` changes nothing.
 
-The name has to be that of `serviceAccount.name` in the chart's values, else that of the release.
+The name must be that of `serviceAccount.name` in the chart's values, else that of the release.
 
 The rule compares texts that are written out, also in a local or in an argument of a module. It reports nothing if
 another association or trust policy may apply.
@@ -163,7 +163,7 @@ def _check_name(
             f"the role is for `{messages.short(grant.name or '', 30)}`, but the chart's service account is"
             f" `{messages.short(account, 30)}`",
         ),
-        also=[Also(installs[0].at, "the chart")] if isinstance(installs[0].at.source, Source) else [],
+        also=[Also(installs[0].at, "installs the chart")] if isinstance(installs[0].at.source, Source) else [],
         help=f"give the role to `{account}`, or set `serviceAccount.name` of the chart to `{grant.name}`",
     )
 
