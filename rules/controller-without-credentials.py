@@ -14,6 +14,9 @@ does not reach it by itself. The controller then uses the role of its node, whic
 
 The role of the annotation has to trust the service account. AWS gives a role that trusts only EC2 to no pod.
 
+If one root module creates the cluster and installs the chart, the files have an EC2NodeClass, and no file has a role
+for the controller, the rule reports the chart.
+
 The rule reports nothing if a file may create the association, set the annotation or install the agent in another way.
 
 There is no fix: the author chooses between IRSA and Pod Identity.
@@ -135,6 +138,7 @@ import re
 from nodelint.api import (
     Also,
     Context,
+    EC2NodeClass,
     Finding,
     Findings,
     Source,
@@ -169,6 +173,18 @@ _OTHER_TRUST = re.compile(
 )
 """A text of a trust that may also name a service account."""
 _ANNOTATION = "eks.amazonaws.com/role-arn"
+_ANY_POLICY = re.compile(
+    r"(?i)ec2:(?:CreateFleet|RunInstances|\*)|(?:Administrator|PowerUser|EC2Full)Access|\bactions?\b\W{1,9}\*"
+    r"|\b(?:create|attach|put)-role|AWS::IAM::|irsa|ServiceAccount\("
+    r"|additional_policies\s{0,30}+=\s{0,30}+(?:var|local|each|merge)\b"
+)
+"""What a file contains that may give the controller, or the node on which it runs, its permissions."""
+_POLICY_OF_FILE = re.compile(r"\b(?:templatefile|file|jsondecode)\(|\bdata\.http\.")
+_WITHOUT_ROLES = re.compile(
+    r'(?m)^[ \t]*source[ \t]*=[ \t]*"(?:\./|\.\./|(?:registry\.terraform\.io/)?terraform-aws-modules/'
+    r"(?:vpc|eks|kms|ecr|rds|s3-bucket|security-group)/aws)"
+)
+"""The call of a module of the repository, or of one that creates no role for the controller by default."""
 
 
 @rule(
@@ -179,6 +195,7 @@ _ANNOTATION = "eks.amazonaws.com/role-arn"
     mentions=[
         *("modules/karpenter", "aws_eks_pod_identity_association", "system:serviceaccount:"),
         *("AssumeRoleWithWebIdentity", "attach_karpenter_controller_policy", "role-arn"),
+        *controller_settings.MENTIONS,
     ],
     source=[
         "https://github.com/terraform-aws-modules/terraform-aws-eks/blob/v20.37.2/modules/karpenter/main.tf",
@@ -189,6 +206,7 @@ _ANNOTATION = "eks.amazonaws.com/role-arn"
 def check(source: Source, context: Context) -> Findings:
     if not source.path.endswith(terraform_trace.ENDINGS) or not context.run_files.installs:
         return
+    yield from _without_any_role(source, context)
     blocks = context.run_files.terraform
     is_associated = False
     for call in karpenter_calls.list_karpenter_calls(blocks):
@@ -204,6 +222,39 @@ def check(source: Source, context: Context) -> Findings:
             yield from _without_agent(block, context)
     yield from _without_annotation(source, context)
     yield from _without_trust(source, context)
+
+
+def _without_any_role(source: Source, context: Context) -> Findings:
+    """Yield a finding for the chart in a file, if its root module creates the cluster, and no file has a role for it.
+
+    A chart that another tool installs does not count: commands in a readme may create its role.
+    """
+    blocks, files = context.run_files.terraform, context.run_files
+    installs = [install for install in files.installs_in(source) if install.at.source.path == source.path]
+    clusters = node_roles.list_clusters(blocks)
+    if not installs or len(clusters) != 1 or len(files.installs) != 1 or not _gives_no_role(installs[0]):
+        return
+    root = blocks.list_beside_in_root(source.path)
+    if clusters[0] not in root:
+        return
+    if not files.objects_near(source, EC2NodeClass) or any(
+        block.kind.startswith("aws_iam_") and _POLICY_OF_FILE.search(block.text) for block in root
+    ):
+        return
+    calls = [block for block in root if block.address.startswith("module.")]
+    if not all(_WITHOUT_ROLES.search(call.text) for call in calls) or karpenter_calls.list_karpenter_calls(blocks):
+        return
+    ways = (_ASSOCIATES, _ANY_ANNOTATION, _KEYS, _ACCOUNT, _ANY_POLICY)
+    if any(files.is_in_files(way, around=True) or any(way.search(f.text) for f in blocks.files) for way in ways):
+        return
+    at = controller_settings.place_in(source, context.files, installs[0])
+    if at is not None:
+        yield Finding(
+            at=at,
+            message="Terraform installs the controller and gives it no role: AWS refuses each call",
+            also=[Also(clusters[0].at, "creates the cluster")],
+            help="create a role with the controller's permissions, and associate it by EKS Pod Identity or IRSA",
+        )
 
 
 def _without_trust(source: Source, context: Context) -> Findings:

@@ -6,12 +6,13 @@ while the node is replaced, nothing launches nodes. If it has none, nor Fargate,
 
 The chart tolerates the taint `CriticalAddonsOnly`, and no other one. If all node groups have other taints, and the
 values set no `tolerations`, the controller never starts either. Nor does it start if no group has a label of the
-chart's `nodeSelector`, or if Argo CD or Flux installs the chart and does not tolerate the taint of all nodes.
+chart's `nodeSelector`, if the cluster has only Fargate profiles for other namespaces, or if Argo CD or Flux installs
+the chart and does not tolerate the taint of all nodes.
 
 Only the strict profile shows that the second replica has no node.
 
-The rule reads the node groups of a call of `terraform-aws-modules/eks`, and an `aws_eks_cluster` for which nothing
-creates nodes. It reports nothing if something else in the files may create nodes.
+The rule reads the node groups of a call of `terraform-aws-modules/eks`, and clusters for which nothing creates nodes.
+It reports nothing if something else in the files may create nodes.
 
 ```yaml bad
 # file: main.tf
@@ -38,12 +39,14 @@ resource "helm_release" "karpenter" {
 ```
 """
 
+import fnmatch
 import re
 from collections.abc import Sequence
 
 from nodelint.api import (
     Also,
     Context,
+    EC2NodeClass,
     Finding,
     Findings,
     Source,
@@ -85,10 +88,13 @@ def check(source: Source, context: Context) -> Findings:
     for install in context.run_files.installs_in(source):
         if install.at.source.path != source.path or install.values is None or install.has_gaps:
             continue
-        yield from _check_groups(source, install, context)
+        path = _find_path_of_cluster(source, context)
+        if path is not None:
+            yield from _check_groups(path, source, install, context)
+            yield from _check_bare_cluster(path, source, install, context)
+            yield from _check_fargate(path, source, install, context)
         if not source.path.endswith(terraform_trace.ENDINGS):
             continue
-        yield from _check_bare_cluster(source, install, context)
         replicas, affinity = install.values.get("replicas"), install.values.get("affinity")
         wanted = int(str(replicas.value)) if replicas is not None and str(replicas.value).isdigit() else _REPLICAS
         if affinity is not None or (replicas is not None and not str(replicas.value).isdigit()):
@@ -136,14 +142,29 @@ def _check_installer(source: Source, context: Context) -> Findings:
             )
 
 
-def _check_bare_cluster(source: Source, install: controller_settings.ControllerInstall, context: Context) -> Findings:
+def _find_path_of_cluster(source: Source, context: Context) -> str | None:
+    """Return the path of a Terraform file in the root module of the cluster into which a file installs the chart.
+
+    None if no file, or more than one, may be of the cluster.
+    """
+    if source.path.endswith(terraform_trace.ENDINGS):
+        return source.path
+    clusters = node_roles.list_clusters(context.run_files.terraform)
+    return clusters[0].source.path if len(clusters) == 1 else None
+
+
+def _check_bare_cluster(
+    path: str, source: Source, install: controller_settings.ControllerInstall, context: Context
+) -> Findings:
     """Yield a finding if the root module creates a cluster for the chart, and no file creates a node."""
     blocks = context.run_files.terraform
-    cluster = first_nodes.find_bare_cluster(source.path, blocks)
+    cluster = first_nodes.find_bare_cluster(path, blocks)
     at = controller_settings.place_in(source, context.files, install) if cluster is not None else None
     if cluster is None or context.run_files.is_in_files(_NODES, around=True):
         return
-    if at is not None and not blocks.has_text_near(source.path, _NODES):
+    if not cluster.kind and not context.run_files.objects_near(source, EC2NodeClass):
+        return  # the module call may be an excerpt
+    if at is not None and not blocks.has_text_near(path, _NODES):
         yield Finding(
             at=at,
             message="Terraform creates the cluster without a node: the controller never starts",
@@ -154,15 +175,36 @@ def _check_bare_cluster(source: Source, install: controller_settings.ControllerI
         )
 
 
-def _check_groups(source: Source, install: controller_settings.ControllerInstall, context: Context) -> Findings:
+def _check_fargate(
+    path: str, source: Source, install: controller_settings.ControllerInstall, context: Context
+) -> Findings:
+    """Yield a finding if the cluster has only Fargate, and no profile selects the namespace of the chart."""
+    blocks = context.run_files.terraform
+    nodes = first_nodes.find_first_nodes(path, blocks)
+    if nodes is None or nodes.total or not nodes.has_fargate:
+        return
+    selected = first_nodes.list_fargate_namespaces(path, blocks)
+    namespace = controller_settings.namespace_of(install, blocks)
+    at = controller_settings.place_in(source, context.files, install)
+    if selected is None or namespace is None or at is None:
+        return
+    if not any(fnmatch.fnmatchcase(namespace, pattern) for pattern in selected):
+        yield Finding(
+            at=at,
+            message=f"no Fargate profile selects the namespace `{messages.short(namespace, 40)}`, and the cluster "
+            "has no node: the controller never starts",
+            severity="warning",
+            also=[Also(nodes.at, "has no node group")],
+            note="Karpenter launches no node for itself",
+            help="add a Fargate profile for the namespace, or a node group",
+        )
+
+
+def _check_groups(
+    path: str, source: Source, install: controller_settings.ControllerInstall, context: Context
+) -> Findings:
     """Yield a finding if the controller fits no node group: by their taints, or by the chart's node selector."""
-    path, blocks = source.path, context.run_files.terraform
-    if not path.endswith(terraform_trace.ENDINGS):
-        clusters = node_roles.list_clusters(blocks)
-        if len(clusters) != 1:
-            return
-        path = clusters[0].source.path
-    groups, values = first_nodes.list_group_taints(path, blocks), install.values
+    groups, values = first_nodes.list_group_taints(path, context.run_files.terraform), install.values
     if not groups or values is None:
         return
     at = controller_settings.place_in(source, context.files, install)

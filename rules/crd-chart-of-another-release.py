@@ -33,7 +33,7 @@ resource "helm_release" "karpenter" {
 import re
 from collections.abc import Iterator
 
-from nodelint.api import Also, Context, Finding, Findings, Source, Span, rule, terraform_trace
+from nodelint.api import Also, Context, Finding, Findings, Node, Source, Span, rule, terraform_trace
 
 _VERSION = re.compile(r"v?(\d+)\.(\d+)\.\d+(?:[-+].*)?")
 
@@ -54,11 +54,14 @@ def check(source: Source, context: Context) -> Findings:
         for install in context.run_files.installs
         if terraform_trace.folder_of(install.at.source.path) == folder
     ]
-    versions = {install.version for install in installs if install.version}
-    install = next((install for install in installs if install.version), None)
-    if install is None or len(versions) != 1:
+    stated = [(install.at, install.version) for install in installs if install.version]
+    if installs and not stated:
+        files = [file for file in context.files if terraform_trace.folder_of(file.path) == folder]
+        stated = [found for file in files for found in _list_versions(file, "/karpenter") if "oci://" in file.text]
+    if not stated or len({version for _, version in stated}) != 1:
         return
-    own = _VERSION.fullmatch(str(install.version))
+    place, version_of_controller = stated[0]
+    own = _VERSION.fullmatch(version_of_controller)
     for at, version in _crd_charts(source, blocks):
         crds = _VERSION.fullmatch(version)
         if own is None or crds is None or own.groups() == crds.groups():
@@ -67,11 +70,11 @@ def check(source: Source, context: Context) -> Findings:
         what = "the API server drops or refuses new fields" if older else "new fields have no effect"
         yield Finding(
             at=at,
-            message=f"the CRDs are from {version}, but the controller is {install.version}: {what}",
-            also=[Also(install.at, f"the controller's chart is {install.version}")]
-            if isinstance(install.at.source, Source)
+            message=f"the CRDs are from {version}, but the controller is {version_of_controller}: {what}",
+            also=[Also(place, f"the controller's chart is {version_of_controller}")]
+            if isinstance(place.source, Source)
             else [],
-            help=f"install karpenter-crd {install.version}",
+            help=f"install karpenter-crd {version_of_controller}",
         )
 
 
@@ -84,14 +87,32 @@ def _crd_charts(source: Source, blocks: "terraform_trace.TerraformBlocks") -> It
             version = blocks.literal(written[0], source.path)
             if version is not None:
                 yield block.at, version
+    yield from _list_versions(source, "karpenter-crd")
+
+
+def _list_versions(source: Source, ending: str) -> Iterator[tuple[Span, str]]:
+    """Yield the place and version of each chart in the documents of a file whose name or address ends with a text."""
     for document in source.documents:
-        root = document.root
-        if root is None or root.kind != "mapping":
-            continue
-        listed = root.find("spec", "sources")
-        places = [root.find("spec", "chart", "spec"), root.find("spec", "source")]
-        for chart in (*places, *(listed.items if listed is not None else ())):
-            name = chart.get("chart") if chart is not None else None
-            version_node = (chart.get("version") or chart.get("targetRevision")) if chart is not None else None
-            if name is not None and version_node is not None and str(name.value).endswith("karpenter-crd"):
-                yield Span(source, version_node.start, version_node.end), str(version_node.value)
+        for chart in _list_charts(document.root) if document.root is not None else ():
+            names = [chart.get(key) for key in ("chart", "name", "url")]
+            versions = [chart.get("version"), chart.get("targetRevision"), chart.find("ref", "tag")]
+            version = next((node for node in versions if node is not None), None)
+            if version is not None and any(str(name.value).endswith(ending) for name in names if name):
+                yield Span(source, version.start, version.end), str(version.value)
+
+
+def _list_charts(root: Node) -> Iterator[Node]:
+    """Yield the objects in a document that name a chart with its version, in a HelmRelease, an OCIRepository, an
+    Application, a Chart.yaml, a helmfile or a kustomization.
+    """
+    if root.kind != "mapping":
+        return
+    spec, kind = root.get("spec"), root.get("kind")
+    if spec is not None:
+        listed = spec.get("sources")
+        is_repository = kind is not None and kind.value == "OCIRepository"
+        places = [spec.find("chart", "spec"), spec.get("source"), spec if is_repository else None]
+        yield from (place for place in (*places, *(listed.items if listed is not None else ())) if place is not None)
+    for key in ("dependencies", "releases", "helmCharts"):
+        listed = root.get(key)
+        yield from listed.items if listed is not None else ()

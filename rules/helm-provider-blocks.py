@@ -105,6 +105,7 @@ def check(source: Source, context: Context) -> Findings:
         f"{'an argument' if is_provider else 'a list for'} `{found[1]}`",
         also=[Also(Span(source, *other.span(1)), "refused, too") for other, _ in others[:_MOST]],
         help=_advise(found[1], is_new, is_provider),
+        once=", ".join(root.folder for root in blocks.list_roots_of(source.path)) or False,
     )
 
 

@@ -122,6 +122,8 @@ def _kinds(words: tuple[str, ...]) -> set[str]:
         kinds_named = {kind for kind, names in kinds.items() if any(word in names for word in words)}
         if kinds is CAPACITY and "on-demand" in "-".join(words):
             kinds_named.add("on-demand")
+        if kinds is ARCHES and any(word.startswith(("arm", "aarch")) for word in words):
+            kinds_named |= {"arm64"} if kinds_named else set()  # a word such as `armd64` names it, too
         found |= kinds_named if len(kinds_named) == 1 else set()
     return found
 

@@ -295,6 +295,7 @@ def _without_row(roles: Sequence[Node], context: Context) -> Findings:
     blocks = context.run_files.terraform
     holding = context.run_files.files_with(re.compile(aws_auth.MAP), around=True)
     maps = aws_auth.find_nearest([found for file in holding for found in aws_auth.list_maps(file)], roles[0])
+    yield from _with_wrong_row(roles, maps, context)
     listed = aws_auth.list_roles(maps)
     if None in listed or not any("system:nodes" in text for text, _ in maps) or aws_auth.is_filled(maps):
         return
@@ -326,6 +327,36 @@ def _without_row(roles: Sequence[Node], context: Context) -> Findings:
             also=[Also(at, "only these roles may join") for _, at in maps[:1]],
             help="add its ARN to `mapRoles`, with the groups `system:bootstrappers` and `system:nodes`",
         )
+
+
+def _with_wrong_row(roles: Sequence[Node], maps: Sequence[aws_auth.RoleList], context: Context) -> Findings:
+    """Yield a finding for roles whose only row, in a file without the word Karpenter, does not let nodes join.
+
+    `unmatched-aws-auth-row` reports rows in the files of the run.
+    """
+    judged = {file.path for file in context.files}
+    paths = {at.source.path for _, at in maps} - judged
+    files = context.run_files.files_with(re.compile(aws_auth.MAP), around=True) if paths else ()
+    others = {file.path: file for file in files if file.path in paths}
+    rows = [row for file in others.values() for row in aws_auth.list_rows(file)]
+    for role in roles:
+        ours = [row for row in rows if row.role == role.value]
+        if len(ours) != 1:
+            continue
+        groups = ours[0].groups
+        has_path = ours[0].arn.count("/") > 1
+        if has_path or (groups is not None and groups.isdisjoint({"system:nodes", "system:masters"})):
+            yield Finding(
+                at=role,
+                message="the row of this role in `aws-auth` has the path of the role: it matches no node"
+                if has_path
+                else "the row of this role in `aws-auth` lacks the group `system:nodes`: its nodes do not join",
+                severity="error",
+                also=[Also(ours[0].at, "this row")],
+                help=f"write `role/{role.value}`"
+                if has_path
+                else "write `groups: [system:bootstrappers, system:nodes]`",
+            )
 
 
 def _is_mode_stated(pattern: re.Pattern[str], context: Context) -> bool:

@@ -4,7 +4,8 @@ EC2 launches an instance with a role only for somebody who may pass the role: `i
 of Karpenter's controller names another role, each launch fails with `UnauthorizedOperation`, and pods stay pending.
 
 The rule compares the roles that Terraform lets the controller pass with the role of an EC2NodeClass that the same
-root module creates. It reports nothing if one of the roles is not known.
+root module creates, and the roles in a policy of JSON or YAML with the classes in its folder. It reports nothing if
+one of the roles is not known.
 
 There is no fix: either the policy or the class is wrong.
 
@@ -44,6 +45,7 @@ spec:
 ```
 """
 
+import os
 import re
 
 from nodelint.api import (
@@ -55,12 +57,14 @@ from nodelint.api import (
     Source,
     Span,
     iam_statements,
+    messages,
     node_roles,
     rule,
     terraform_trace,
 )
 
 _PASS = "iam:PassRole"
+_ROLE_ARN = re.compile(r"arn:aws[\w-]*:iam::\d*:role/(?:[^/\s]+/)*([^/\s]+)")
 _ROLE_ARNS = re.compile(r"\b(?:karpenter_controller_)?node_iam_role_arns[ \t]*+=[ \t]*+\[([^\]\[]*+)\]")
 _RESOURCES = re.compile(r'(?i)(?<![\w.])"?resources?"?[ \t]*[=:][ \t]*(?:\[(?P<list>[^\[\]]*)\]|(?P<one>[^\n,}]+))')
 
@@ -76,18 +80,18 @@ _RESOURCES = re.compile(r'(?i)(?<![\w.])"?resources?"?[ \t]*[=:][ \t]*(?:\[(?P<l
     ],
 )
 def check(source: Source, context: Context) -> Findings:
-    if source.built is not None or not source.path.endswith(terraform_trace.ENDINGS):
+    if source.built is not None:
+        return
+    if not source.path.endswith(terraform_trace.ENDINGS):
+        yield from _check_names(source, context)
         return
     for block in context.run_files.terraform.find_in(source.path):
         yield from _check_profiles(block)
-    statements = iam_statements.list_statements(source)
-    passing = [statement for statement in statements if statement.grants(_PASS) is not False]
-    launches = any(statement.grants("ec2:CreateFleet") for statement in statements)
-    # A policy that may allow more in a way that is not read allows perhaps this.
-    if len(passing) != 1 or not launches or passing[0].actions is None:
+    passing = _find_passing(source)
+    if passing is None:
         return
     blocks = context.run_files.terraform
-    written = _list_resources(passing[0].text)
+    written = _list_resources(passing.text)
     for node_class in context.run_files.objects_near(source, EC2NodeClass):
         role = node_class.node.find("spec", "role")
         made = node_roles.find_made_role(role, blocks) if role is not None else None
@@ -95,13 +99,46 @@ def check(source: Source, context: Context) -> Findings:
             continue
         if written and all(node_roles.names_role(text, source.path, made, blocks) is False for text in written):
             yield Finding(
-                at=passing[0].at,
+                at=passing.at,
                 message=f"the controller may not pass `{made.block.address}`, the role of the nodes: EC2 refuses "
                 "each launch",
                 also=[Also(role, "the role of the nodes"), Also(made.block.at, "creates the role")],
                 help=f"allow `{_PASS}` on the role of the nodes",
             )
             return
+
+
+def _check_names(source: Source, context: Context) -> Findings:
+    """Yield a finding for a policy in JSON or YAML that lets the controller pass only roles of other names than those
+    of the classes in its folder.
+    """
+    passing = _find_passing(source)
+    arns = [_ROLE_ARN.fullmatch(text.strip("\"'")) for text in _list_resources(passing.text)] if passing else []
+    names = {arn[1] for arn in arns if arn is not None}
+    if passing is None or not names or None in arns or any("*" in name or "$" in name for name in names):
+        return
+    roles = [found.node.find("spec", "role") for found in context.run_files.objects_near(source, EC2NodeClass)]
+    folder = os.path.dirname(source.path)
+    if not roles or any(role is None or not isinstance(role.value, str) or role.value in names for role in roles):
+        return
+    near = [role for role in roles if role is not None and os.path.dirname(role.source.path) == folder]
+    if near and len(near) == len(roles):
+        yield Finding(
+            at=passing.at,
+            message=f"the controller may not pass `{messages.short(str(near[0].value), 40)}`, the role of the nodes: "
+            "EC2 refuses each launch",
+            also=[Also(near[0], "the role of the nodes")],
+            help=f"allow `{_PASS}` on the role of the nodes",
+        )
+
+
+def _find_passing(source: Source) -> "iam_statements.Statement | None":
+    """Return the only statement of a file that lets the controller pass roles. None if another one may do so."""
+    statements = iam_statements.list_statements(source)
+    passing = [statement for statement in statements if statement.grants(_PASS) is not False]
+    launches = any(statement.grants("ec2:CreateFleet") for statement in statements)
+    # A policy that may allow more in a way that is not read allows perhaps this.
+    return passing[0] if len(passing) == 1 and launches and passing[0].actions is not None else None
 
 
 def _check_profiles(block: "terraform_trace.BlockText") -> Findings:

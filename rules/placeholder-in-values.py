@@ -6,9 +6,10 @@ controller has no credentials.
 
 The rule reads the settings and the annotations of the service account: in values files, in `set` of Terraform, and in
 the objects of Argo CD, Flux and helmfile. It also reports the accounts of AWS's documentation, such as `111122223333`
-and `123456789012`. It ignores `${X}` and `{{ x }}`, which a tool replaces, files that are named as an example or
-template, and the default values of a chart in the repository. If a script replaces the text with `sed`, add the
-comment `# nodelint: ignore[placeholder-in-values]`.
+and `123456789012`, and a Terraform reference without `${}`, such as the text `var.cluster_name`. It
+ignores `${X}` and `{{ x }}`, which a tool replaces, files that are named as an example or template, and the default
+values of a chart in the repository. If a script replaces the text with `sed`, add the comment
+`# nodelint: ignore[placeholder-in-values]`.
 
 ```yaml bad
 # file: karpenter.yaml
@@ -50,6 +51,8 @@ from nodelint.api import (
 )
 
 _READ = ("settings.", "serviceAccount.annotations.", "serviceAccount.name")
+_REFERENCE = re.compile(r"(?:var|local)\.[A-Za-z_]\w*|module\.[A-Za-z_][\w-]*\.[A-Za-z_][\w.]*")
+"""A Terraform reference that is the whole value: text, without `${}`."""
 _ACCOUNT = re.compile(r"\barn:aws[a-z-]*:iam::(111122223333|444455556666|123456789012):")
 
 
@@ -71,6 +74,8 @@ def check(source: Source, context: Context) -> Findings:
         found = []
         for path, _, node in controller_settings.chart_leaves(install.values):
             left = _placeholder(node.unquoted) if path.startswith(_READ) else None
+            if path.startswith(_READ) and isinstance(node.value, str) and _REFERENCE.fullmatch(node.value):
+                left = node.value
             if left is None or dummy_values.is_template_name(node.source.path):
                 continue
             at = controller_settings.place_in(source, context.files, install, node)
@@ -91,6 +96,9 @@ def _finding(found: list[tuple[Span, str, str]]) -> Finding:
         ),
         also=[Also(place, f"a placeholder of `{name}`") for place, name, _ in found[1:] if place.start != at.start],
         note="no tool replaces it here, so Helm installs the chart with it",
+        help=f"write `${{{left}}}`"
+        if _REFERENCE.fullmatch(left) and at.source.path.endswith((".tf", ".tofu"))
+        else None,
     )
 
 

@@ -1,12 +1,12 @@
-"""The chart names an interruption queue that Terraform does not create, so the controller finds no queue.
+"""The chart names an interruption queue that no file creates, so the controller finds no queue.
 
 When Karpenter starts, it looks up the SQS queue with the name in `settings.interruptionQueue`. If no queue has that
 name, or if Karpenter's policy does not include it, Karpenter never gets notice of spot interruptions. The module
 `terraform-aws-modules/eks/aws//modules/karpenter` names its queue `Karpenter-<cluster>`, unless `queue_name` is set.
 The CloudFormation template of Karpenter's guide uses the name of the cluster.
 
-The rule compares the names, with known references filled in, if the files contain one queue for Karpenter and one
-installation.
+The rule compares the names, with known references filled in, if the files (Terraform, or templates of CloudFormation)
+contain one queue for Karpenter and one installation.
 
 ```yaml bad
 # file: main.tf
@@ -46,6 +46,7 @@ from nodelint.api import (
     controller_settings,
     messages,
     rule,
+    stack_queues,
     terraform_trace,
 )
 
@@ -70,8 +71,9 @@ _OFF = re.compile(r"(?m)^[ \t]*(?:create|enable_spot_termination)\s*=\s*false")
     ],
 )
 def check(source: Source, context: Context) -> Findings:
-    if len(context.run_files.installs) != 1 or not any(
-        "karpenter" in file.text for file in _terraform_files(context)
+    if len(context.run_files.installs) != 1 or not (
+        any("karpenter" in file.text for file in _terraform_files(context))
+        or context.run_files.is_in_files("AWS::SQS::Queue", around=True)
     ):
         return
     install = context.run_files.installs[0]
@@ -86,14 +88,15 @@ def check(source: Source, context: Context) -> Findings:
     if at is None:
         return
     shown, text = name.strip('"'), text or "<cluster>"
+    maker = "Terraform" if queues[0][1].source.path.endswith(terraform_trace.ENDINGS) else "CloudFormation"
     yield Finding(
         at=at,
         message=messages.first_fitting(
-            f"the chart names the queue `{text}`, but Terraform names it `{shown}`: the controller finds none",
-            f"the chart names the queue `{messages.short(text, 30)}`, but Terraform gives it another name",
+            f"the chart names the queue `{text}`, but {maker} names it `{shown}`: the controller finds none",
+            f"the chart names the queue `{messages.short(text, 30)}`, but {maker} gives it another name",
         ),
         also=[Also(queues[0][1], "creates the queue")],
-        help=f"write `{shown}`" if "${" not in shown else "write the name that Terraform gives the queue",
+        help=f"write `{shown}`" if "${" not in shown else f"write the name that {maker} gives the queue",
     )
 
 
@@ -139,13 +142,14 @@ def _terraform_files(context: Context) -> Iterator[Source]:
 
 
 def _find_queues(context: Context) -> "Iterator[tuple[str | None, Span]]":
-    """Yield the name and the place of each interruption queue that Terraform creates.
+    """Yield the name and the place of each interruption queue that Terraform or CloudFormation creates.
 
     The name is a quoted string, possibly with references. It is None if it is not known.
     """
-    blocks = context.run_files.terraform
-    for block in blocks.blocks:
-        path = block.source.path
+    for file in context.run_files.files_with("AWS::SQS::Queue", around=True):
+        yield from stack_queues.list_queue_names(file)
+    for block in context.run_files.terraform.blocks if context.run_files.has_terraform else ():
+        blocks, path = context.run_files.terraform, block.source.path
         if block.kind == "aws_sqs_queue":
             if not _OF_KARPENTER.search(f"{block.address} {block.text} {path}"):
                 continue

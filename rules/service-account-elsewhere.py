@@ -6,6 +6,8 @@ another namespace, AWS refuses each call, and no node launches. From version 21 
 `terraform-aws-modules/eks/aws//modules/karpenter` creates an association for `kube-system/karpenter`, unless
 `namespace` is set. Its role trusts only Pod Identity, so the annotation `eks.amazonaws.com/role-arn` changes nothing.
 
+The name must be that of `serviceAccount.name` in the chart's values, else that of the release.
+
 The rule compares texts that are written out, also in a local or in an argument of a module. It reports nothing if
 another association or trust policy may apply.
 
@@ -33,9 +35,10 @@ resource "helm_release" "karpenter" {
 ```
 """
 
+import fnmatch
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
 from nodelint.api import (
@@ -116,7 +119,10 @@ def check(source: Source, context: Context) -> Findings:
     ):
         return
     namespace = controller_settings.find_namespace(installs_beside or context.run_files.installs, blocks)
-    if namespace is None or any(grant.namespace in (namespace, "*") for grant in ours):
+    if namespace is None:
+        return
+    if any(grant.namespace in (namespace, "*") for grant in ours):
+        yield from _check_name(source, ours, grants, installs_beside or context.run_files.installs, blocks)
         return
     install = (installs_beside or list(context.run_files.installs))[0]
     grant = next(grant for grant in ours if grant.at.source is source)
@@ -133,6 +139,52 @@ def check(source: Source, context: Context) -> Findings:
         )
         + f", or install the chart in `{grant.namespace}`",
     )
+
+
+def _check_name(
+    source: Source,
+    ours: Sequence[_Grant],
+    grants: Sequence[_Grant],
+    installs: "Sequence[controller_settings.ControllerInstall]",
+    blocks: "terraform_trace.TerraformBlocks",
+) -> Findings:
+    """Yield a finding if the chart's service account has another name than all that get a role."""
+    account = _find_account(installs[0], blocks) if len(installs) == 1 else None
+    grant = next((grant for grant in ours if grant.at.source is source), None)
+    if account is None or grant is None or _has_other_role(installs[0], grant, blocks):
+        return
+    if any(found.name is None or fnmatch.fnmatchcase(account, found.name) for found in grants):
+        return
+    yield Finding(
+        at=grant.at,
+        message=messages.first_fitting(
+            f"the service account `{grant.name}` has the role, but that of the chart is `{account}`: the controller "
+            "has no credentials",
+            f"the role is for `{messages.short(grant.name or '', 30)}`, but the chart's service account is"
+            f" `{messages.short(account, 30)}`",
+        ),
+        also=[Also(installs[0].at, "installs the chart")] if isinstance(installs[0].at.source, Source) else [],
+        help=f"give the role to `{account}`, or set `serviceAccount.name` of the chart to `{grant.name}`",
+    )
+
+
+def _find_account(
+    install: "controller_settings.ControllerInstall", blocks: "terraform_trace.TerraformBlocks"
+) -> str | None:
+    """Return the name of the chart's service account. None if it is not known."""
+    values = install.values
+    if values is None or install.has_gaps or not install.is_complete:
+        return None
+    account = values.get("serviceAccount")
+    name = account.get("name") if account is not None else None
+    if name is not None:
+        return name.value if isinstance(name.value, str) and name.value else None
+    block = controller_settings.helm_release_of(install, blocks)
+    own = [values.get("fullnameOverride"), values.get("nameOverride"), account.get("create") if account else None]
+    written = terraform_trace.find_arguments(block.text, "name")[:1] if block is not None else []
+    # The chart names the account as its release, if the name of the release holds that of the chart.
+    release = re.fullmatch(r'"([\w-]*karpenter[\w-]*)"', written[0]) if written and not any(own) else None
+    return release[1] if release is not None else None
 
 
 def _message(account: str, namespace: str) -> str:

@@ -1,9 +1,13 @@
-"""A row of `aws-auth` has an ARN that no node has: of an instance profile, or of a role with its path.
+"""A row of `aws-auth` does not let nodes join: its ARN, its user name or its groups are not those of a node.
 
 EKS compares the ARN of a row with the role of the caller, without the path of the role. A row with
 `role/platform/nodes` matches nobody: write `role/nodes`. A node calls with the role in its instance profile, so the
 ARN of the profile matches nobody either. Nodes with that role never join, and Karpenter deletes them after 15
 minutes.
+
+EKS gives the node the user name and the groups of the row. The API server lets a node register if its user name is
+`system:node:` with the name of the node, which `{{EC2PrivateDNSName}}` stands for, and if it is in the group
+`system:nodes`. A row with `{{SessionName}}` is for Fargate.
 
 The rule reads literal ARNs, and references to roles and instance profiles of Terraform's files.
 
@@ -71,11 +75,28 @@ module "auth" {
 
 import re
 
-from nodelint.api import Also, Context, Finding, Findings, Source, Span, aws_auth, rule, terraform_blocks
+from nodelint.api import (
+    Also,
+    Context,
+    EC2NodeClass,
+    Finding,
+    Findings,
+    Source,
+    Span,
+    aws_auth,
+    messages,
+    node_roles,
+    rule,
+    terraform_blocks,
+)
 
 _PROFILE = re.compile(r":instance-profile/")
 _PATH = re.compile(r":role/((?:[\w+=,.@-]+/)+)([^\s/\"']+)$")
+_NO_ARN = (("id",), ("name",), ("unique_id",))
 _ROOT = ('"/"', "null")
+_USERNAME, _OF_FARGATE = "system:node:{{EC2PrivateDNSName}}", "system:node:{{SessionName}}"
+_NODES, _MASTERS = "system:nodes", "system:masters"
+_OF_NODES = frozenset({_NODES, "system:bootstrappers"})
 
 
 @rule(
@@ -90,10 +111,11 @@ _ROOT = ('"/"', "null")
     ],
 )
 def check(source: Source, context: Context) -> Findings:
-    rows = list(aws_auth.list_arns(source))
-    for written, at in rows:
+    rows = list(aws_auth.list_rows(source))
+    for row in rows:
+        written, at = row.arn, row.at
         path = _PATH.search(written)
-        if path is not None and any(other.endswith(f":role/{path[2]}") for other, _ in rows):
+        if path is not None and any(other.arn.endswith(f":role/{path[2]}") for other in rows):
             continue  # a second row without the path lets the role in
         if _PROFILE.search(written):
             yield from _of_profile(at, None)
@@ -105,6 +127,8 @@ def check(source: Source, context: Context) -> Findings:
             )
         elif source.path.endswith(terraform_blocks.ENDINGS):
             yield from _of_reference(written, at, context)
+        if len([other for other in rows if other.arn == written]) == 1:
+            yield from _of_identity(row, source, context)
 
 
 def _of_reference(written: str, at: Span, context: Context) -> Findings:
@@ -112,6 +136,17 @@ def _of_reference(written: str, at: Span, context: Context) -> Findings:
     blocks = context.run_files.terraform
     found = blocks.trace(written, at.source.path)
     block = blocks.find(found) if found is not None and found.attributes == ("arn",) else None
+    if (
+        block is None
+        and found is not None
+        and found.attributes in _NO_ARN
+        and found.address.startswith("aws_iam_role.")
+    ):
+        yield Finding(
+            at=at,
+            message="this is the name of the role: a row of `aws-auth` without its ARN matches no node",
+            help=f"write `{found.address}.arn`",
+        )
     if block is None:
         return
     path = terraform_blocks.own_arguments(block.text).get("path", "null") if block.kind == "aws_iam_role" else "null"
@@ -124,6 +159,44 @@ def _of_reference(written: str, at: Span, context: Context) -> Findings:
             also=[Also(block.at, "creates the role")],
             help="remove the path from the role or from the ARN, or use an access entry",
         )
+
+
+def _of_identity(row: aws_auth.Row, source: Source, context: Context) -> Findings:
+    """Yield a finding for a row of nodes whose user name or groups are not those of a node."""
+    groups, username = row.groups or frozenset(), row.username
+    if context.run_files.is_in_files("EC2_LINUX", around=True) or (username is None and row.groups is None):
+        return  # an access entry may let the role in
+    if username not in (None, _USERNAME) and not groups.isdisjoint(_OF_NODES) and _MASTERS not in groups:
+        if username == _OF_FARGATE and ("system:node-proxier" in groups or not _is_of_class(row, source, context)):
+            return
+        yield Finding(
+            at=row.at,
+            message=f"the row gives nodes the user name `{messages.short(username or '', 50)}`: the API server "
+            "refuses them",
+            note="a node may only create and change the Node of its own name",
+            help=f"write `{_USERNAME}`",
+        )
+    elif row.groups is not None and not {_NODES, _MASTERS} & groups and _is_of_class(row, source, context):
+        yield Finding(
+            at=row.at,
+            message=f"the row of the nodes' role lacks the group `{_NODES}`: its nodes do not join the cluster",
+            help="write `groups: [system:bootstrappers, system:nodes]`",
+        )
+
+
+def _is_of_class(row: aws_auth.Row, source: Source, context: Context) -> bool:
+    """Return whether the role of a row is certainly the role of an EC2NodeClass."""
+    blocks = context.run_files.terraform if context.run_files.has_terraform else None
+    found = blocks.trace(row.arn, row.at.source.path) if blocks is not None else None
+    name = re.search(r":role/([\w+=,.@-]+)$", row.arn)
+    for node_class in context.run_files.objects_near(source, EC2NodeClass):
+        role = node_class.node.find("spec", "role")
+        if role is None:
+            continue
+        made = node_roles.find_made_role(role, blocks) if blocks is not None else None
+        if (name is not None and role.value == name[1]) or (made is not None and made.is_role_of(found)):
+            return True
+    return False
 
 
 def _of_profile(at: Span, made: Also | None) -> Findings:

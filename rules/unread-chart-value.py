@@ -6,8 +6,9 @@ an older chart, it has no effect, and the controller uses its default. Charts be
 the resources of the pod below `controller`.
 
 The rule reads the values in every form: `helm_release`, HelmReleases, Applications, helmfiles, `helm` commands and
-values files. Of charts before 1.0, it reports only `clusterName` and `clusterEndpoint` at the root, which ended with
-0.20. If the release of the chart is not known, it reports only values that no chart since 1.0 reads.
+values files. Of charts before 1.0, it reports only `clusterName`, `clusterEndpoint` and the name of the queue, which
+were at the root before 0.19, below `settings.aws` before 0.32, and below `settings` since. If the release of the
+chart is not known, it reports only values that no chart since 1.0 reads.
 
 ```yaml bad
 # file: karpenter.yaml

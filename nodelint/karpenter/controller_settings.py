@@ -65,8 +65,12 @@ _OF_CHART = {
     "controller.securityContext": ">=1.5.0",
 }
 """Values at the root of the charts since 1.0, each with the range of releases whose charts read it."""
-_WITH_SETTINGS, _WITHOUT_AWS = ">=0.20.0", ">=0.32.0"
-"""The releases whose charts read `settings`, and `settings` without `aws`."""
+_WITHOUT_SETTINGS, _WITH_AWS_ALONE = "<0.19.0", ">=0.19.0,<0.32.0"
+"""The releases whose charts have the name of the cluster at the root, and those that have it below `settings.aws`."""
+_WITH_BOTH = ">=0.32.0,<0.33.0"
+"""The releases whose charts read settings below `settings.aws` and below `settings`."""
+_OF_CLUSTER = ("clusterName", "clusterEndpoint")
+_QUEUES = ("interruptionQueue", "interruptionQueueName")
 _FOR_HELM = ("global", "enabled", "tags", "crds", "exports")
 """Values that helm, or a chart around Karpenter's, may read."""
 _CONTEXTS = ("containerSecurityContext", "securityContext")
@@ -100,7 +104,7 @@ def unread_values(values: Node, release: Version | None) -> Iterator[UnreadValue
     """Yield the values that the chart of a release does not read. If `release` is None, yield those that no chart
     since 1.0 reads.
 
-    Of a chart before 1.0, only the names at the root that ended with 0.20 count.
+    Of a chart before 1.0, only the names of the cluster and of the queue count.
     """
     if release is not None and release < RELEASES[0]:
         yield from _unread_before_v1(values, release)
@@ -127,10 +131,26 @@ def unread_values(values: Node, release: Version | None) -> Iterator[UnreadValue
 
 
 def _unread_before_v1(values: Node, release: Version) -> Iterator[UnreadValue]:
-    for entry in values.entries if releases_match(_WITH_SETTINGS, release) else ():
-        if entry.name in ("clusterName", "clusterEndpoint"):
-            around = "settings" if releases_match(_WITHOUT_AWS, release) else "settings.aws"
-            yield UnreadValue(entry.name, entry.key, f"write it as `{around}.{entry.name}`")
+    """Yield the names of the cluster and of the queue that the chart of a release before 1.0 does not read.
+
+    They were at the root before 0.19, below `settings.aws` up to 0.32, and below `settings` from 0.32 on. A setting
+    that is also in the right place counts as read.
+    """
+    is_early, is_with_aws = (releases_match(range_, release) for range_ in (_WITHOUT_SETTINGS, _WITH_AWS_ALONE))
+    around = "settings.aws." if is_with_aws else "" if is_early else "settings."
+    of_queue = () if is_early else _QUEUES
+    for path in ("", "settings.", "settings.aws."):
+        place = values.find(*path.split(".")[:-1]) if path else values
+        if path == around or place is None or (path == "settings.aws." and releases_match(_WITH_BOTH, release)):
+            continue
+        for entry in place.entries:
+            name = entry.name or ""
+            if name in of_queue and path:
+                name = _QUEUES[is_with_aws]
+            elif name not in _OF_CLUSTER:
+                continue
+            if not path or values.find(*f"{around}{name}".split(".")) is None:
+                yield UnreadValue(f"{path}{entry.name}", entry.key, f"write it as `{around}{name}`")
 
 
 def _unread_of_root(values: Node, below: Collection[str], release: Version | None) -> Iterator[UnreadValue]:

@@ -1,4 +1,4 @@
-"""Find interruption queues in templates of CloudFormation to which nothing sends events, or that accept none."""
+"""Find interruption queues in templates of CloudFormation: their names, and those that get or accept no events."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from nodelint.text import MappingEntry, Node, Source
 
-__all__ = ["SilentStackQueue", "find_silent_queues"]
+__all__ = ["SilentStackQueue", "find_silent_queues", "list_queue_names"]
 
 _OF_KARPENTER = re.compile(r"(?i)karpenter|interruption")
 _DEAD_LETTERS = re.compile(r"(?i)dlq|dead")
@@ -75,6 +75,23 @@ def find_silent_queues(source: Source) -> Iterator[SilentStackQueue]:
                 continue
             if _DEAD_LETTERS.search(label) is None and not _is_given_away(name, made, document.root):
                 yield from _judge(name, queue, made)
+
+
+def list_queue_names(source: Source) -> Iterator[tuple[str | None, Span]]:
+    """Yield the name and the place of each queue for Karpenter in the templates of a file.
+
+    The name is a quoted string, in which references are written `${...}`. It is None if it is not known.
+    """
+    for document in source.documents:
+        resources = document.root.get("Resources") if document.root is not None else None
+        for entry in resources.entries if resources is not None else ():
+            queue = _make_resource(entry)
+            written = queue.find("QueueName")
+            label = f"{entry.name} {_text_of(written)}"
+            if queue.kind != "AWS::SQS::Queue" or _OF_KARPENTER.search(label) is None or _DEAD_LETTERS.search(label):
+                continue
+            is_plain = written is not None and isinstance(written.value, str) and written.tag in (None, "", "!Sub")
+            yield (f'"{written.value}"' if is_plain and written is not None else None), queue.at
 
 
 def _judge(name: str, queue: _Resource, made: Mapping[str, _Resource]) -> Iterator[SilentStackQueue]:

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import takewhile
 
+from nodelint.base.tuples import NamedTuple
 from nodelint.model.finding import Span
 from nodelint.text import Node, Source
 
@@ -16,6 +17,11 @@ MAP = r"\bmapRoles\b|\baws_auth_roles\b"
 
 _ROW = r"""(?m)\brole_?arn["']?[ \t]*+[=:][ \t]*+([^\n,}]++)"""
 _LINE_START = r"(?m)^([ \t]*+)(?=[^\s#\-\]})])"
+_NAME = r"[\w:.@/-]{0,99}+"
+_USERNAME = (
+    r"""\busername["']?[ \t]{0,99}+([=:])[ \t]{0,99}+(["']?)"""
+    rf"({_NAME}(?:\{{\{{\w{{1,30}}+\}}\}})?{_NAME})\2[\s,}}]"
+)
 _PLAIN_ARN = r"arn:aws[\w-]*:iam::\d+:role/(?:[\w+=,.@/-]+/)?([\w+=,.@-]+)"
 
 RoleList = tuple[str, Span]
@@ -32,8 +38,8 @@ def _find_maps(file: Source) -> Iterator[RoleList]:
     """Yield the text and the place of each role list of a file (`mapRoles`, `aws_auth_roles`)."""
     for found in re.finditer(MAP, file.text):
         start = found.start()
-        line = file.text.rfind("\n", 0, start) + 1
-        indent = len(file.text[line:start])
+        line = file.text[file.text.rfind("\n", 0, start) + 1 : start]
+        indent = len(line) - len(line.lstrip())
         end = len(file.text)
         for after in re.compile(_LINE_START).finditer(file.text, file.text.find("\n", found.end()) + 1 or end):
             if len(after[1]) <= indent:
@@ -42,13 +48,64 @@ def _find_maps(file: Source) -> Iterator[RoleList]:
         yield file.text[start:end], Span(file, start, found.end())
 
 
-def list_arns(file: Source) -> Iterator[tuple[str, Span]]:
-    """Yield the expression of the ARN in each row of the role lists of a file, with its place."""
+class Row(NamedTuple):
+    """A row of a role list.
+
+    - `arn`: the expression of the ARN, and `at` its place.
+    - `username`: None if it is missing or not known.
+    - `groups`: the groups; None if they are missing or not known.
+    """
+
+    arn: str
+    at: Span
+    username: str | None
+    groups: frozenset[str] | None
+
+    @property
+    def role(self) -> str | None:
+        """Return the name of the role. None if the ARN is not written out."""
+        found = re.fullmatch(_PLAIN_ARN, self.arn)
+        return found[1] if found is not None else None
+
+
+def list_rows(file: Source) -> Iterator[Row]:
+    """Yield the rows of the role lists of a file that have an ARN."""
     for text, at in list_maps(file):
         for found in re.finditer(_ROW, text):
             written = found[1].strip().strip("\"'")
             start = at.start + found.start(1) + found[1].find(written)
-            yield written, Span(file, start, start + len(written))
+            row = _find_row(text, found.start())
+            place = Span(file, start, start + len(written))
+            yield Row(written, place, _find_username(row), _find_groups(row))
+
+
+def _find_row(text: str, at: int) -> str:
+    """Return the row around a place of a role list: an object in braces, or an item of a YAML list."""
+    flat = re.sub(r"\{\{[^{}\n]*\}\}|\$\{[^{}\n]*\}", lambda found: "_" * len(found[0]), text)
+    start, end = flat.rfind("{", 0, at), flat.find("}", at)
+    if start >= 0 and end >= 0 and "}" not in flat[start:at]:
+        return text[start : end + 1]
+    column = at - text.rfind("\n", 0, at) - 1
+    dashes = [(found.start(1), len(found[1])) for found in re.finditer(r"(?m)^([ \t]*)(?=-[ \t])", text)]
+    above = [(place, indent) for place, indent in dashes if place <= at and indent < column]
+    if not above:
+        return ""
+    start, indent = above[-1]
+    return text[start : next((place for place, other in dashes if place > at and other <= indent), len(text))]
+
+
+def _find_username(row: str) -> str | None:
+    found = re.search(_USERNAME, row)
+    if found is None or not found[3] or (found[1] == "=" and not found[2]):
+        return None  # without quotes, it is an expression of HCL
+    return found[3]
+
+
+def _find_groups(row: str) -> frozenset[str] | None:
+    found = re.search(r"""\bgroups["']?[ \t]*[=:](.*?)(?=\b(?:username|rolearn|role_arn)\b|\Z)""", row, re.DOTALL)
+    if found is None or re.search(r"\$\{|\{\{|\b(?:var|local|each|concat|module)\b", found[1]):
+        return None
+    return frozenset(re.findall(r"\w[\w-]{0,99}+(?::[\w-]{1,99}+)*+", found[1]))
 
 
 def find_nearest(maps: Sequence[RoleList], near: Node) -> list[RoleList]:

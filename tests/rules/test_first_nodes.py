@@ -9,6 +9,7 @@ from subprocess import CompletedProcess
 
 import pytest
 
+from tests.manifests import nodeclass
 from tests.repositories import write_files
 
 Run = Callable[..., CompletedProcess[str]]
@@ -83,6 +84,16 @@ def test_replicas_without_a_node(
 CLUSTER = 'resource "aws_eks_cluster" "main" {\n  name = "main"\n}\n'
 VPC = 'module "vpc" {\n  source = "terraform-aws-modules/vpc/aws"\n}\n'
 GROUP_RESOURCE = 'resource "aws_eks_node_group" "a" {\n  cluster_name = "main"\n}\n'
+KARPENTER = 'module "karpenter" {\n  source = "terraform-aws-modules/eks/aws//modules/karpenter"\n}\n'
+FLUX = """\
+apiVersion: helm.toolkit.fluxcd.io/v2
+kind: HelmRelease
+metadata: {{name: karpenter, namespace: {0}}}
+spec:
+  chart: {{spec: {{chart: karpenter, version: 1.14.1}}}}
+  values: {{settings: {{clusterName: main}}}}
+"""
+ECTL = "apiVersion: eksctl.io/v1alpha5\nkind: ClusterConfig\nmanagedNodeGroups: [{name: a}]\n"
 REMOTE = 'module "nodes" {\n  source = "example/workers/aws"\n}\n'
 
 
@@ -91,6 +102,14 @@ REMOTE = 'module "nodes" {\n  source = "example/workers/aws"\n}\n'
     [
         ({}, 1),
         ({"vpc.tf": VPC}, 1),
+        ({"main.tf": EKS.format(DNS) + RELEASE.format("")}, 1),
+        ({"main.tf": EKS.format(DNS) + RELEASE.format("") + KARPENTER}, 1),
+        ({"main.tf": EKS.format(DNS) + RELEASE.format("") + VPC + REMOTE}, 0),
+        ({"main.tf": EKS.format("  cluster_compute_config = {}\n") + RELEASE.format("")}, 0),
+        ({"main.tf": EKS.format(DNS) + EKS.format(DNS).replace('"eks"', '"b"') + RELEASE.format("")}, 0),
+        ({"main.tf": EKS.format(DNS), "release.yaml": FLUX.format("kube-system")}, 1),
+        ({"main.tf": EKS.format(DNS + GROUP.format(2)), "release.yaml": FLUX.format("kube-system")}, 0),
+        ({"main.tf": EKS.format(DNS), "release.yaml": FLUX.format("kube-system"), "cluster.yaml": ECTL}, 0),
         ({"nodes.tf": GROUP_RESOURCE}, 0),
         ({"nodes.tf": OTHER}, 0),
         ({"nodes.tf": REMOTE}, 0),
@@ -100,10 +119,35 @@ REMOTE = 'module "nodes" {\n  source = "example/workers/aws"\n}\n'
     ],
 )
 def test_a_cluster_without_any_node(nodelint: Run, tmp_path: Path, files: dict[str, str], count: int) -> None:
-    write_files(tmp_path, {".git/HEAD": "", "main.tf": CLUSTER + RELEASE.format(""), **files})
+    files = {"main.tf": CLUSTER + RELEASE.format(""), "class.yaml": nodeclass(), **files}
+    write_files(tmp_path, {".git/HEAD": "", **files})
     done = nodelint("check", str(tmp_path), "--format", "json", "--select", "controller-without-node")
     found = [finding["severity"] for finding in json.loads(done.stdout)["findings"]]
     assert found == ["warning"] * count
+
+
+APPS = '  fargate_profiles = {{ apps = {{ selectors = [{{ namespace = "{0}" }}] }} }}\n'
+IN_KUBE_SYSTEM = RELEASE.replace("  name = ", '  namespace = "kube-system"\n  name = ', 1)
+
+
+@pytest.mark.parametrize(
+    ("files", "count"),
+    [
+        ({"main.tf": EKS.format(APPS.format("apps")) + IN_KUBE_SYSTEM.format("")}, 1),
+        ({"main.tf": EKS.format(APPS.format("apps")), "release.yaml": FLUX.format("karpenter")}, 1),
+        ({"main.tf": EKS.format(APPS.format("kube-system")) + IN_KUBE_SYSTEM.format("")}, 0),
+        ({"main.tf": EKS.format(APPS.format("kube-*")) + IN_KUBE_SYSTEM.format("")}, 0),
+        ({"main.tf": EKS.format(APPS.format("${var.name}")) + IN_KUBE_SYSTEM.format("")}, 0),
+        ({"main.tf": EKS.format(APPS.format("apps") + GROUP.format(2)) + IN_KUBE_SYSTEM.format("")}, 0),
+        ({"main.tf": EKS.format("  fargate_profiles = var.profiles\n") + IN_KUBE_SYSTEM.format("")}, 0),
+        ({"main.tf": EKS.format(APPS.format("karpenter")), "release.yaml": FLUX.format("karpenter")}, 0),
+    ],
+)
+def test_fargate_for_another_namespace(nodelint: Run, tmp_path: Path, files: dict[str, str], count: int) -> None:
+    write_files(tmp_path, {".git/HEAD": "", **files})
+    done = nodelint("check", str(tmp_path), "--format", "json", "--select", "controller-without-node")
+    found = [finding["message"] for finding in json.loads(done.stdout)["findings"]]
+    assert len(found) == count and all("no Fargate profile selects" in message for message in found)
 
 
 TAINTED = (

@@ -132,3 +132,18 @@ def test_a_placeholder_in_a_folder_of_examples_is_for_readers(nodelint: Run, tmp
         files = {f"{folder}/class.yaml": text}
         assert len(messages_of(nodelint, tmp_path / folder[:3], files)) == default
         assert len(messages_of(nodelint, tmp_path / folder[:3], files, "--profile", "strict")) == strict
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize(
+    ("value", "count"),
+    [("var.cluster_name", 1), ("module.eks.cluster_name", 1), ("local.prod", 1), ("prod.local", 0), ("var-prod", 0)],
+)
+def test_a_terraform_reference_that_is_text(nodelint: Run, tmp_path: Path, form: str, value: str, count: int) -> None:
+    assert len(messages_of(nodelint, tmp_path, FORMS[form](value))) == count
+
+
+@pytest.mark.parametrize("value", ["${var.name}", "${module.eks.cluster_name}"])
+def test_a_terraform_reference_that_is_replaced(nodelint: Run, tmp_path: Path, value: str) -> None:
+    for form in ("set", "heredoc", "yamlencode"):
+        assert messages_of(nodelint, tmp_path / form, FORMS[form](value)) == []

@@ -10,6 +10,7 @@ from nodelint.forms.terraform.spot_groups import MODULE, OTHER_NODES
 from nodelint.forms.terraform.terraform_blocks import own_arguments
 from nodelint.model.finding import Span
 from nodelint.text import UNKNOWN
+from nodelint.text.missing import items_of
 
 if TYPE_CHECKING:
     from nodelint.forms.terraform.argument_values import ArgumentValue
@@ -17,7 +18,14 @@ if TYPE_CHECKING:
     from nodelint.forms.terraform.terraform_trace import TerraformBlocks
     from nodelint.text import Node
 
-__all__ = ["FirstNodes", "GroupTaints", "find_bare_cluster", "find_first_nodes", "list_group_taints"]
+__all__ = [
+    "FirstNodes",
+    "GroupTaints",
+    "find_bare_cluster",
+    "find_first_nodes",
+    "list_fargate_namespaces",
+    "list_group_taints",
+]
 
 _GROUPS = ("eks_managed_node_groups", "self_managed_node_groups")
 _OTHERS = (
@@ -39,7 +47,8 @@ _ANY_NODES = re.compile(
     r"|local-exec|aws_eks_capability"
 )
 _WITHOUT_NODES = re.compile(
-    r'(?m)^[ \t]*source[ \t]*=[ \t]*"(?:\.|terraform-aws-modules/(?:vpc|iam|kms|s3-bucket)/aws)'
+    r'(?m)^[ \t]*source[ \t]*=[ \t]*"(?:\.|terraform-aws-modules/(?:vpc|iam|kms|s3-bucket)/aws'
+    r'|terraform-aws-modules/eks/aws//modules/karpenter")'
 )
 
 
@@ -143,16 +152,19 @@ def _labels_of_node(labels: Node | None) -> dict[str, str] | None:
 
 
 def find_bare_cluster(path: str, blocks: TerraformBlocks) -> BlockText | None:
-    """Return the `aws_eks_cluster` in the root modules of a file, if these create no node for it.
+    """Return the `aws_eks_cluster`, or the call of terraform-aws-modules/eks, in the root modules of a file, if these
+    create no node for it.
 
     None if there is not exactly one, or if any block or remote module may create nodes.
     """
     neighbours = blocks.list_beside_in_root(path)
+    calls = [block for block in neighbours if block.address.startswith("module.")]
     clusters = [block for block in neighbours if block.kind == "aws_eks_cluster"]
+    clusters += [call for call in calls if MODULE.search(call.text) and "eks/aws//" not in call.text]
     if len(clusters) != 1 or any(_ANY_NODES.search(f"{block.address} {block.text}") for block in neighbours):
         return None
-    calls = (block for block in neighbours if block.address.startswith("module."))
-    return clusters[0] if all(_WITHOUT_NODES.search(call.text) for call in calls) else None
+    others = (call for call in calls if call is not clusters[0])
+    return clusters[0] if all(_WITHOUT_NODES.search(call.text) for call in others) else None
 
 
 def find_first_nodes(path: str, blocks: TerraformBlocks) -> FirstNodes | None:
@@ -176,6 +188,26 @@ def find_first_nodes(path: str, blocks: TerraformBlocks) -> FirstNodes | None:
     has_fargate = given.get("fargate_profiles", "{}").replace(" ", "") != "{}"
     has_dns_on_nodes = "coredns" in dns and _ON_FARGATE.search(dns) is None
     return FirstNodes(total, at, has_fargate, has_dns_on_nodes, any(name in given for name in _GROUPS))
+
+
+def list_fargate_namespaces(path: str, blocks: TerraformBlocks) -> list[str] | None:
+    """Return the namespaces that the Fargate profiles of the only cluster in the root modules of a file select.
+
+    They may have wildcards. None if they are not known.
+    """
+    calls = [block for block in blocks.list_beside_in_root(path) if MODULE.search(block.text)]
+    found = []
+    for given in blocks.argument_values(calls[0], "fargate_profiles") if len(calls) == 1 else ():
+        profiles = [entry.value for entry in given.value.entries]
+        selectors = [items_of(profile.get("selectors")) for profile in profiles]
+        namespaces = [selector.get("namespace") for listed in selectors for selector in listed]
+        if given.value.kind != "mapping" or not all(selectors):
+            return None
+        for namespace in namespaces:
+            if namespace is None or not isinstance(namespace.value, str):
+                return None
+            found.append(namespace.value)
+    return found or None
 
 
 def _may_create(block: BlockText) -> bool:
