@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence, Set
 
 from nodelint.base.tuples import NamedTuple
 from nodelint.base.types import TYPE_CHECKING
@@ -16,6 +17,7 @@ from nodelint.lint.written_places import (
     lead_also,
     lead_withheld,
     list_given_parts,
+    list_own_values,
     map_to_written,
 )
 from nodelint.model.documents import objects
@@ -70,15 +72,26 @@ class KnownFindings:
 
 
 class AllFiles(NamedTuple):
-    """The ids of the files whose findings are requested, and the objects of all files with objects, by path."""
+    """The ids of the files whose findings are requested, and the objects of all files with objects, by path.
+
+    - `installed`: the paths of templates that are rendered with the values of the clusters that get them.
+    - `shared_values`: the paths of values files with which several environments are rendered.
+    """
 
     asked: Collection[int]
     with_objects: Sequence[tuple[str, Sequence[Object]]]
+    installed: Set[str]
+    shared_values: Set[str]
 
 
-def list_files(read: tuple[Sequence[Source], Sequence[Source]]) -> AllFiles:
+def list_files(
+    read: tuple[Sequence[Source], Sequence[Source]], installed: Set[str], environments: Sequence[Sequence[Built]]
+) -> AllFiles:
+    values = Counter(path for built in environments for path in {path_of(f) for text in built for f in text.given})
+    shared = {path for path, count in values.items() if count > 1}
     by_path = [(path_of(source), list(objects(source, foreign=True))) for source in (*read[0], *read[1])]
-    return AllFiles({id(source) for source in read[0]}, [(path, found) for path, found in by_path if found])
+    with_objects = [(path, found) for path, found in by_path if found]
+    return AllFiles({id(source) for source in read[0]}, with_objects, installed, shared)
 
 
 def _is_patch(obj: Object) -> bool:
@@ -133,6 +146,8 @@ class Environment:
         own = _list_written_names(built)
         self._around = [obj for obj in around if not (_is_patch(obj) and (obj.kind, obj.name) in own)]
         self._asked = files.asked
+        self._installed = files.installed if self.is_default else ()
+        self._shared_values = files.shared_values
 
     def judge(self, made: BuiltOutcome, known: KnownFindings, earlier: Sequence[Environment] = ()) -> None:
         """Add the findings of this environment to `made`, without those in `known`.
@@ -186,6 +201,25 @@ class Environment:
         """Return whether these are charts with their default values."""
         return self._by_default and not self._built[0].given
 
+    @property
+    def is_of_cluster(self) -> bool:
+        """Return whether a cluster gets these manifests, not only a chart's defaults in the place of its values."""
+        return not self.is_default or self._built[0].applied_by[1] != ""
+
+    @property
+    def name(self) -> str:
+        """Return the name of the environment for a message: the path of its own values, or of its folder."""
+        built = self._built[0]
+        own = list_own_values(built, self._shared_values)
+        return os.path.relpath(own[0].path if own else built.cluster or built.source.path).replace(os.sep, "/")
+
+    def is_shown(self, result: Result) -> bool:
+        """Return whether a finding shows a place in the values or in the folder of this environment alone."""
+        spans = (result.span, *(place.span for place in result.finding.also))
+        own = {id(file) for built in self._built for file in list_own_values(built, self._shared_values)}
+        folder = os.path.join(self._built[0].cluster, "")
+        return any(id(span.source) in own or path_of(span.source).startswith(folder) for span in spans)
+
     def takes(self, source: SourceText) -> bool:
         """Return whether the file is an input of a rendered manifest of this environment."""
         path = path_of(source)
@@ -220,6 +254,8 @@ class Environment:
             )
             self._add_skips(outcome, {id(obj): written[id(obj)] or obj for obj in built_objects}, made)
         results = outcome.results
+        if self._installed:
+            results = self._drop_of_no_cluster(results, outcome, built_of)
         if self._workloads is not None:
             results = [*results, *self._workloads.list_results(number, texts)]
         if self._settled and any(
@@ -242,6 +278,19 @@ class Environment:
                     unfixed.append((finding_key, led, built, result.finding.edits))
         found.update(self._with_fixes(unfixed))
         return found
+
+    def _drop_of_no_cluster(
+        self, results: Sequence[Result], outcome: Outcome, built_of: Mapping[int, Built]
+    ) -> list[Result]:
+        """Return findings without those that depend on the release, of default values that no cluster gets."""
+        from nodelint.lint.cluster_releases import drop_dependent
+
+        def is_of_no_cluster(result: Result) -> bool:
+            built = built_of.get(id(result.span.source))
+            return built is not None and not built.applied_by[1] and path_of(built.source) in self._installed
+
+        around = outcome.context.objects
+        return drop_dependent(results, is_of_no_cluster, self._setup, outcome.chosen, around)
 
     def _place(self, result: Result) -> Result | None:
         """Return a finding that a rule reports about a source file, with the object of the file.
@@ -271,7 +320,9 @@ class Environment:
         # A patch may stand in the file of the overlay itself.
         files = [step for step in steps if os.path.basename(span_of(step.at).source.path) not in TABLE.names]
         shown = also if built.given else [*own, *files]
-        also += list_given_parts(result, [at, *(place.at for place in shown)], built)
+        also += list_given_parts(
+            result, [at, *(place.at for place in shown)], built, list_own_values(built, self._shared_values)
+        )
         withheld = lead_withheld(finding.withheld, built)
         led = finding._replace(at=at, also=also, covers=(), edits=(), suggestions=(), withheld=withheld)
         if fixing:

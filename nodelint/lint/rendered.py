@@ -42,6 +42,8 @@ class Replacement:
         self._parts = {path for built_text in built for path in built_text.parts}
         self._filled = {path for built_text in built if built_text.by_default for path in built_text.replaces}
         self._texts = [built_text.source.text for built_text in sure]
+        installed = (text for text in built if text.by_default and (text.given or text.applied_by[1]))
+        self._installed = {path for text in installed for path in text.replaces}
 
     def left(self, objects: Sequence[Object]) -> list[Object]:
         """Return the objects that are judged as written in their file.
@@ -92,15 +94,21 @@ class Replacement:
     ) -> BuiltOutcome:
         """Judge the rendered manifests, and return their results together with the `plain` ones of the files."""
         results = [r for r in plain.results if not self._is_replaced(r.span.source) or self._stays(r)]
+        if self._installed:
+            from nodelint.lint.cluster_releases import drop_dependent
+
+            around = plain.context.objects
+            results = drop_dependent(results, self._is_of_installed, setup, plain.chosen, around)
         made = BuiltOutcome(results, [], [], [o for o in objects if not self._is_replaced(o.source)], {})
         known = KnownFindings(results)
         counts = Counter(path for built in self._built for path in built.parts)
         shared = {path for path, count in counts.items() if count > 1}
         holders: dict[object, list[Built]] = {}
         workloads = ClusterWorkloads(setup, self._built, (*read[0], *read[1]), map_objects)
-        files = list_files(read)
+        environments = _environments(self._built)
+        files = list_files(read, self._installed, environments)
         runs: list[Environment] = []
-        for environment in _environments(self._built):
+        for environment in environments:
             before = len(made.reported)
             runs.append(Environment(environment, setup, files, map_objects, shared, workloads))
             runs[-1].judge(made, known, runs[:-1])
@@ -114,7 +122,9 @@ class Replacement:
             before = len(made.reported)
             Environment(environment, setup, files, map_objects, shared).judge(made, known)
             known.add(made.reported[before:])
-        made.reported[:] = workloads.with_plain([_point_to_values(result, runs) for result in made.reported])
+        made.reported[:] = workloads.with_plain(
+            [_name_cluster(_point_to_values(result, runs), runs) for result in made.reported]
+        )
         made.faults.extend(workloads.faults)
         return made
 
@@ -167,6 +177,10 @@ class Replacement:
 
     def _is_replaced(self, source: SourceText) -> bool:
         return bool(self._replaced) and path_of(source) in self._replaced
+
+    def _is_of_installed(self, result: Result) -> bool:
+        """Return whether a finding is about the template of a chart that is rendered for the clusters that get it."""
+        return result.span.source.masked and path_of(result.span.source) in self._installed
 
     def _stays(self, result: Result) -> bool:
         """Return whether a finding about a file is kept although rendered manifests replace the file."""
@@ -246,3 +260,17 @@ def _point_to_values(result: Result, runs: Sequence[Environment]) -> Result:
     finding = result.finding._replace(at=first.at, also=[Also(result.finding.at, "filled in here"), *rest])
     through = (*result.through, result.span, *(other.span for other in others))
     return result._replace(finding=finding, through=through)
+
+
+def _name_cluster(result: Result, runs: Sequence[Environment]) -> Result:
+    """Return an error about a file that several clusters share, with the clusters that have it, if others do not."""
+    if result.severity != "error" or result.object is None:
+        return result
+    answers = [(run, run.finds(result)) for run in runs if run.is_of_cluster]
+    holders = [run for run, answer in answers if answer]
+    if not holders or all(answer is not False for _, answer in answers) or any(r.is_shown(result) for r in holders):
+        return result
+    names = list(dict.fromkeys(run.name for run in holders))
+    note = f"only {list_first(names, 2)} {'has' if len(names) == 1 else 'have'} this error"
+    finding = result.finding
+    return result._replace(finding=finding._replace(note=f"{finding.note}; {note}" if finding.note else note))

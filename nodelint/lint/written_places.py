@@ -13,6 +13,7 @@ from nodelint.text import Node
 if TYPE_CHECKING:
     from nodelint.forms.rendered import Built
     from nodelint.model.manifest import Object
+    from nodelint.text import SourceText
 
 
 GIVEN_PART = "rendered with this value"
@@ -54,13 +55,20 @@ def lead_also(also: Iterable[Also], built: Built | None) -> Iterator[Also]:
             yield Also(origin.at, place.message)
 
 
-def list_given_parts(result: Result, places: Sequence[Node | Span], built: Built) -> Iterator[Also]:
+def list_own_values(built: Built, shared: Set[str]) -> Sequence[SourceText]:
+    """Return the values files of a rendered manifest without those of other ones (`shared`); all, if none is left."""
+    return [file for file in built.given if os.path.abspath(file.path) not in shared] or built.given
+
+
+def list_given_parts(
+    result: Result, places: Sequence[Node | Span], built: Built, own_values: Sequence[SourceText]
+) -> Iterator[Also]:
     """Yield the values of values files (for an overlay: the patches) that contribute, if the finding shows none of
     them.
 
-    The cause of a wrong key in a template may be the value next to the key.
+    The cause of a wrong key in a template may be the value next to the key. `own_values` are as in `list_own_values`.
     """
-    files = {id(file) for file in built.given}
+    files = {id(file) for file in own_values}
     if built.by_default and not files:
         return
     shown_files = {id(place.source) for place in places}
@@ -79,7 +87,7 @@ def list_given_parts(result: Result, places: Sequence[Node | Span], built: Built
             shown = True
             yield Also(own, GIVEN_PART)
     if files and not shown and result.severity == "error":
-        yield Also(Span(built.given[0], 0, 0), "with the values of this file")
+        yield Also(Span(own_values[0], 0, 0), "with the values of this file")
 
 
 def _may_be_shown(source: int, files: Set[int], shown: Set[int]) -> bool:

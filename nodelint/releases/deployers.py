@@ -13,6 +13,7 @@ from functools import cached_property
 
 from nodelint.base.tuples import NamedTuple
 from nodelint.base.types import TYPE_CHECKING
+from nodelint.files.gate import gate
 from nodelint.model.folders import list_environments
 
 if TYPE_CHECKING:
@@ -93,6 +94,8 @@ class Deployers:
             named = frozenset(name.split())
             clusters = [use.clusters for use in self._by_file.get(path, ()) if use.clusters & named]
             return (Deployer(path, frozenset[str]().union(*clusters)),)
+        if name and gate.is_file(path):  # a command in a script
+            return (Deployer(path),)
         own = self._by_name.get(built.cluster) or self._by_name.get(built.cluster.rpartition(":")[0])
         if own:
             return _list_deployers(own)
@@ -189,12 +192,14 @@ def is_for_destination(evidence: Evidence, deployer: Deployer) -> bool | None:
     """Return whether a statement is for the cluster to which an object deploys. None if the destinations do not show
     it.
     """
+    return _share_cluster(evidence.clusters, deployer.clusters)
+
+
+def _share_cluster(texts: Iterable[str], others: Iterable[str]) -> bool | None:
+    """Return whether names or addresses of clusters have one in common. None if they cannot be compared."""
     result = None
     for is_address in (False, True):
-        ours, theirs = (
-            {text for text in texts if ("://" in text) is is_address}
-            for texts in (deployer.clusters, evidence.clusters)
-        )
+        ours, theirs = ({text for text in both if ("://" in text) is is_address} for both in (texts, others))
         if ours & theirs:
             return True
         if ours and theirs:
@@ -211,6 +216,9 @@ def is_for_another(evidence: Evidence, by: tuple[Deployer, ...], path: str, depl
     if deployer is not None:
         place = deployer.path
         same = is_for_destination(evidence, deployer)
+        if same is None and by:
+            answers = {_share_cluster(other.clusters, deployer.clusters) for other in by}
+            same = True if True in answers else False if answers == {False} else None
         if same is not None:
             return not same
     if are_for_different_clusters(evidence.path, place):

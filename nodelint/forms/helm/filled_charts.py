@@ -27,6 +27,7 @@ from nodelint.text.source import YAML_NAMES
 
 if TYPE_CHECKING:
     from nodelint.forms.helm.overlay_releases import OverlayRelease
+    from nodelint.forms.lib.gotemplate.evaluate import Holes
 
 _LARGEST = 1 << 20
 """The most bytes of a values file that does not name Karpenter."""
@@ -204,10 +205,11 @@ def _fill_all(
     """Yield the rendered templates of a chart that use some of the values.
 
     With `all_of_them`, yield all templates if at least one uses some values, in a condition too, or if values may
-    disable the whole chart. `is_complete`: no further values are set.
+    disable the whole chart. With the values of a release (`root`), yield each template: its cluster gets it, and may
+    run a release of its own. `is_complete`: no further values are set.
     """
 
-    def filled(template: Source, plain: bool = False) -> tuple[Back, ...]:
+    def filled(template: Source, plain: Holes | None = None) -> tuple[Back, ...]:
         if makes_other_kinds(template):
             return ()
         make = partial(fill_template, template, values, uses, files, root, plain, is_complete)
@@ -219,7 +221,9 @@ def _fill_all(
     for template, variants in zip(templates, found, strict=True):
         whole = variants
         if is_whole and (not variants or variants[0].leaves_out):
-            whole = filled(template, plain=True) or variants
+            whole = filled(template, "objects") or variants
+        elif not variants and root is not None:
+            whole = filled(template, "keys")
         if whole:
             yield whole
 

@@ -21,7 +21,7 @@ from nodelint.forms.lib.gotemplate.sprig_values import (
     truth,
 )
 from nodelint.forms.lib.gotemplate.syntax import BadTemplate, Code, Definition, Part, Pipeline, parse
-from nodelint.forms.lib.gotemplate.value_sizes import size_made, size_of, steps_for
+from nodelint.forms.lib.gotemplate.value_sizes import ENCODING, size_made, size_of, steps_for
 from nodelint.text.nodes import Node, SourceText
 from nodelint.text.unknown_value import UNKNOWN
 
@@ -168,6 +168,9 @@ class TemplateEvaluator(ABC):
             raise Unresolved
         self.budget.spend(steps_for(name, args))
         self.budget.require(size_made(name, args))
+        if self.is_complete and name in ENCODING and len(args) == 1 and isinstance(args[0], Node):
+            if args[0].kind != "scalar" and not truth(args[0]):
+                return TracedText([("[]" if args[0].kind == "sequence" else "{}", None)], free=True)
         found = self.change(name, args) if name in _CHANGING and args else call(name, args)
         if isinstance(found, TracedText):
             self.budget.spend(0, found.size)
