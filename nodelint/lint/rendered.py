@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from nodelint.base.types import TYPE_CHECKING
 from nodelint.lint.built_environment import (
@@ -15,6 +15,7 @@ from nodelint.lint.built_environment import (
     list_files,
     path_of,
 )
+from nodelint.lint.cluster_releases import OfClusters, drop_dependent
 from nodelint.lint.cluster_workloads import ClusterWorkloads
 from nodelint.lint.results import Result
 from nodelint.lint.written_places import GIVEN_PART, name_rendering, withhold_shared
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from nodelint.lint.judging import ObjectMap, Outcome, RuleSetup
     from nodelint.model.finding import Edit
     from nodelint.model.manifest import Object
+    from nodelint.releases.release_choice import Chosen
     from nodelint.rule.definition import Rule
     from nodelint.text import Source, SourceText
 
@@ -42,8 +44,7 @@ class Replacement:
         self._parts = {path for built_text in built for path in built_text.parts}
         self._filled = {path for built_text in built if built_text.by_default for path in built_text.replaces}
         self._texts = [built_text.source.text for built_text in sure]
-        installed = (text for text in built if text.by_default and (text.given or text.applied_by[1]))
-        self._installed = {path for text in installed for path in text.replaces}
+        self._by_default = [built_text for built_text in built if built_text.by_default]
 
     def left(self, objects: Sequence[Object]) -> list[Object]:
         """Return the objects that are judged as written in their file.
@@ -65,7 +66,9 @@ class Replacement:
         """
         replaced = {path for built in self._built for path in built.replaces}
         left = [obj for obj in judged if path_of(obj.source) not in replaced]
-        made = [obj for built in self._built for obj in objects(built.source, foreign=True)]
+        of_clusters = OfClusters(self._by_default, None)
+        builds = (built for built in self._built if not of_clusters.is_of_none(built))
+        made = [obj for built in builds for obj in objects(built.source, foreign=True)]
         if any(built.needs_values for built in self._built):
             complete = {_find_written_place(obj) for obj in made if not _needs_values(obj)}
             made = [obj for obj in made if not _needs_values(obj) or _find_written_place(obj) not in complete]
@@ -94,11 +97,12 @@ class Replacement:
     ) -> BuiltOutcome:
         """Judge the rendered manifests, and return their results together with the `plain` ones of the files."""
         results = [r for r in plain.results if not self._is_replaced(r.span.source) or self._stays(r)]
-        if self._installed:
-            from nodelint.lint.cluster_releases import drop_dependent
+        of_clusters = OfClusters(self._by_default, setup.target.choose)
 
-            around = plain.context.objects
-            results = drop_dependent(results, self._is_of_installed, setup, plain.chosen, around)
+        def is_decided(result: Result, choices: Iterable[Chosen]) -> bool:
+            return result.span.source.masked and of_clusters.decides(path_of(result.span.source), choices)
+
+        results = drop_dependent(results, is_decided, setup, plain)
         made = BuiltOutcome(results, [], [], [o for o in objects if not self._is_replaced(o.source)], {})
         known = KnownFindings(results)
         counts = Counter(path for built in self._built for path in built.parts)
@@ -106,7 +110,7 @@ class Replacement:
         holders: dict[object, list[Built]] = {}
         workloads = ClusterWorkloads(setup, self._built, (*read[0], *read[1]), map_objects)
         environments = _environments(self._built)
-        files = list_files(read, self._installed, environments)
+        files = list_files(read, of_clusters, environments)
         runs: list[Environment] = []
         for environment in environments:
             before = len(made.reported)
@@ -177,10 +181,6 @@ class Replacement:
 
     def _is_replaced(self, source: SourceText) -> bool:
         return bool(self._replaced) and path_of(source) in self._replaced
-
-    def _is_of_installed(self, result: Result) -> bool:
-        """Return whether a finding is about the template of a chart that is rendered for the clusters that get it."""
-        return result.span.source.masked and path_of(result.span.source) in self._installed
 
     def _stays(self, result: Result) -> bool:
         """Return whether a finding about a file is kept although rendered manifests replace the file."""

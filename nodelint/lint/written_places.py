@@ -79,7 +79,10 @@ def list_given_parts(
         around = node.parent if isinstance(node, Node) else None
         if around is not None and not files and (around.parent is None or around.parent.kind != "sequence"):
             continue  # a patch of another field has no part in it
-        parts = (part for part in around.walk() if part.kind == "scalar") if around is not None else ()
+        nearest = (
+            part for field in (_find_field(node, around), around) if field is not None for part in field.walk()
+        )
+        parts = (part for part in nearest if part.kind == "scalar")
         origins = (built.find_origin(part) for part in parts)
         written = (origin.at for origin in origins if origin is not None)
         own = next((at for at in written if _may_be_shown(id(at.source), files, shown_files)), None)
@@ -88,6 +91,26 @@ def list_given_parts(
             yield Also(own, GIVEN_PART)
     if files and not shown and result.severity == "error":
         yield Also(Span(own_values[0], 0, 0), "with the values of this file")
+
+
+def _find_field(key: Node | Span, mapping: Node | None) -> Node | None:
+    """Return the value of a key in its mapping. None if the node is no key."""
+    if mapping is None or not isinstance(key, Node) or not isinstance(key.value, str):
+        return None
+    return mapping.get(key.value) if mapping.key(key.value) is key else None
+
+
+def has_part(result: Result, files: Sequence[SourceText]) -> bool:
+    """Return whether a finding shows a place in one of some files."""
+    spans = (result.span, *(place.span for place in result.finding.also))
+    return any(span.source is file for span in spans for file in files)
+
+
+def name_values(result: Result, file: SourceText) -> Result:
+    """Return a finding about a template that also points to the values with which it is found."""
+    line = Span(file, 0, len(file.text.partition("\n")[0]))
+    also = [*result.finding.also, Also(line, "found with these values")]
+    return result._replace(finding=result.finding._replace(also=also))
 
 
 def _may_be_shown(source: int, files: Set[int], shown: Set[int]) -> bool:

@@ -89,13 +89,9 @@ class Deployers:
         """Return what deploys a rendered manifest. Several deployers give it to several clusters. Empty if none is
         known.
         """
-        path, name = built.applied_by
-        if path.endswith(_YAML):
-            named = frozenset(name.split())
-            clusters = [use.clusters for use in self._by_file.get(path, ()) if use.clusters & named]
-            return (Deployer(path, frozenset[str]().union(*clusters)),)
-        if name and gate.is_file(path):  # a command in a script
-            return (Deployer(path),)
+        appliers = [self._read_applier(*by) for by in (built.applied_by, *built.also_applied_by)]
+        if known := dict.fromkeys(filter(None, appliers)):
+            return tuple(known)
         own = self._by_name.get(built.cluster) or self._by_name.get(built.cluster.rpartition(":")[0])
         if own:
             return _list_deployers(own)
@@ -103,6 +99,14 @@ class Deployers:
         if not uses and built.given:  # values outside of the chart's folder
             uses = next(filter(None, (self._find_uses(os.path.dirname(part)) for part in built.parts)), [])
         return _list_deployers(_keep_for_values(uses, built))
+
+    def _read_applier(self, path: str, name: str) -> Deployer | None:
+        """Return the deployer that a rendered manifest names. None if it is no file."""
+        if path.endswith(_YAML):
+            named = frozenset(name.split())
+            clusters = [use.clusters for use in self._by_file.get(path, ()) if use.clusters & named]
+            return Deployer(path, frozenset[str]().union(*clusters))
+        return Deployer(path) if name and gate.is_file(path) else None  # a command in a script
 
     def deploys(self, path: str) -> bool:
         """Return whether an object in a file deploys a folder or chart. The path is absolute."""

@@ -1,8 +1,7 @@
-"""The release and the values of one cluster are judged together: a value of one cluster is no error for the release of
-another, in each form.
+"""The release and the values of one cluster are judged together, in each form.
 
-`prod` has an old release, `dev` a new one. A field that only the new release has is right in the values of `dev`, and an
-error in those of `prod`. The finding is at the value of the cluster that is wrong.
+`prod` has an old release, `dev` a new one. A field that only the new release has is right in the values of `dev`, and
+an error in those of `prod`. The finding names `prod` alone.
 """
 
 from __future__ import annotations
@@ -20,6 +19,7 @@ from tests.repositories import write_files
 Run = Callable[..., CompletedProcess[str]]
 Files = dict[str, str]
 
+RULE = "field-of-another-release"
 OLD, NEW = "1.2.0", "1.14.1"
 FIELD = "capacityReservationSelectorTerms"
 REPOSITORY = "https://git.example.com/g.git"
@@ -101,7 +101,6 @@ def set_by_git_files(fields: Mapping[str, bool]) -> Files:
 def set_by_parameters(fields: Mapping[str, bool]) -> Files:
     """The values stand in the generator's files."""
     generator = f"- git: {{repoURL: '{REPOSITORY}', revision: HEAD, files: [{{path: 'clusters/*/cluster.yaml'}}]}}\n"
-    values = "valuesObject: {reservations: '{{ .reservations | toJson }}'}"
     values = "values: 'reservations: {{ .reservations | toJson }}'"
     return {
         **_sets(generator, "{{ .name }}", "{{ .version }}", values),
@@ -158,7 +157,8 @@ def applications(fields: Mapping[str, bool]) -> Files:
     for name, version in (("prod", OLD), ("dev", NEW)):
         sources = {
             "karpenter": f"repoURL: public.ecr.aws/karpenter, chart: karpenter, targetRevision: {version}",
-            "pools": f"repoURL: '{REPOSITORY}', path: charts/pools, helm: {{valueFiles: [/clusters/{name}/values.yaml]}}",
+            "pools": f"repoURL: '{REPOSITORY}', path: charts/pools, "
+            f"helm: {{valueFiles: [/clusters/{name}/values.yaml]}}",
         }
         for kind, source in sources.items():
             made[f"clusters/{name}/{kind}.yaml"] = (
@@ -207,8 +207,9 @@ spec: {{url: "{REPOSITORY}"}}
 
 def _helm_release(name: str, chart: str, values: str = "") -> str:
     return (
-        f"apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {{name: {name}, namespace: flux-system}}\n"
-        f"spec:\n  chart:\n    spec: {{{chart}}}\n" + (f"  values:\n{indent(values, '    ')}" if values else "")
+        "apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\n"
+        f"metadata: {{name: {name}, namespace: flux-system}}\nspec:\n  chart:\n    spec: {{{chart}}}\n"
+        + (f"  values:\n{indent(values, '    ')}" if values else "")
     )
 
 
@@ -231,9 +232,10 @@ def flux(fields: Mapping[str, bool]) -> Files:
 def flux_with_a_config_map(fields: Mapping[str, bool]) -> Files:
     made = flux(fields)
     for name, field in fields.items():
-        made[f"clusters/{name}/pools.yaml"] = _helm_release(
-            "pools", "chart: ./charts/pools, sourceRef: {kind: GitRepository, name: g}"
-        ) + "  valuesFrom: [{kind: ConfigMap, name: pools}]\n"
+        made[f"clusters/{name}/pools.yaml"] = (
+            _helm_release("pools", "chart: ./charts/pools, sourceRef: {kind: GitRepository, name: g}")
+            + "  valuesFrom: [{kind: ConfigMap, name: pools}]\n"
+        )
         made[f"clusters/{name}/values.yaml"] = (
             "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: pools, namespace: flux-system}\ndata:\n"
             f"  values.yaml: |\n{indent(_values(field), '    ')}"
@@ -259,7 +261,8 @@ def flux_with_an_overlay(fields: Mapping[str, bool]) -> Files:
 
 
 def _helm_charts(version: str) -> str:
-    return f"helmCharts: [{{name: karpenter, repo: 'oci://public.ecr.aws/karpenter', version: {version}, releaseName: k}}]\n"
+    chart = f"name: karpenter, repo: 'oci://public.ecr.aws/karpenter', version: {version}, releaseName: k"
+    return f"helmCharts: [{{{chart}}}]\n"
 
 
 def kustomize(fields: Mapping[str, bool]) -> Files:
@@ -269,8 +272,7 @@ def kustomize(fields: Mapping[str, bool]) -> Files:
         made[f"overlays/{name}/kustomization.yaml"] = f"resources: [../../base]\n{_helm_charts(version)}{patches}"
         if fields[name]:
             made[f"overlays/{name}/patch.yaml"] = (
-                "apiVersion: karpenter.k8s.aws/v1\nkind: EC2NodeClass\nmetadata: {name: default}\n"
-                f"spec:\n  {TERMS}"
+                f"apiVersion: karpenter.k8s.aws/v1\nkind: EC2NodeClass\nmetadata: {{name: default}}\nspec:\n  {TERMS}"
             )
     return made
 
@@ -366,32 +368,160 @@ def script(fields: Mapping[str, bool]) -> Files:
     made: Files = {}
     for name, version in (("prod", OLD), ("dev", NEW)):
         made[f"clusters/{name}/install.sh"] = (
-            f"#!/bin/sh\nhelm upgrade --install karpenter oci://public.ecr.aws/karpenter/karpenter --version {version}\n"
-            f"helm upgrade --install pools ../../charts/pools -f pools.yaml\n"
+            "#!/bin/sh\nhelm upgrade --install karpenter oci://public.ecr.aws/karpenter/karpenter "
+            f"--version {version}\nhelm upgrade --install pools ../../charts/pools -f pools.yaml\n"
         )
         made[f"clusters/{name}/pools.yaml"] = _values(fields[name])
     return made
 
 
-FORMS: dict[str, tuple[Callable[[Mapping[str, bool]], Files], str]] = {
-    "an ApplicationSet by list": (set_by_list, "clusters/{}/pools.yaml"),
-    "an ApplicationSet by files": (set_by_git_files, "clusters/{}/pools.yaml"),
-    "an ApplicationSet with values of its generator": (set_by_parameters, "clusters/{}/cluster.yaml"),
-    "an ApplicationSet by folders": (set_by_git_directories, "clusters/{}/pools.yaml"),
-    "an ApplicationSet by clusters": (set_by_clusters, "clusters/{}/pools.yaml"),
-    "an ApplicationSet with two sources": (one_set_with_two_sources, "clusters/{}/pools.yaml"),
-    "Applications": (applications, "clusters/{}/values.yaml"),
-    "helmfile": (helmfile, "env/{}-pools.yaml"),
-    "values of helmfile's environments": (helmfile_with_state_values, "env/{}.yaml"),
-    "HelmReleases": (flux, "clusters/{}/pools.yaml"),
-    "ConfigMaps of HelmReleases": (flux_with_a_config_map, "clusters/{}/values.yaml"),
-    "Flux Kustomizations": (flux_with_an_overlay, "clusters/{}/apps.yaml"),
-    "overlays": (kustomize, "overlays/{}/patch.yaml"),
-    "a component": (kustomize_with_a_component, "components/reserved/kustomization.yaml"),
-    "roots of Terraform": (terraform, "envs/{}/main.tf"),
-    "tfvars": (terraform_with_tfvars, "env/{}.tfvars"),
-    "units of Terragrunt": (terragrunt, "live/{}/karpenter/terragrunt.hcl"),
-    "env.hcl of Terragrunt": (terragrunt_with_locals, "live/{}/env.hcl"),
-    "plain folders": (plain, "clusters/{}/class.yaml"),
-    "scripts": (script, "clusters/{}/pools.yaml"),
+FORMS: dict[str, Callable[[Mapping[str, bool]], Files]] = {
+    "an ApplicationSet by list": set_by_list,
+    "an ApplicationSet by files": set_by_git_files,
+    "an ApplicationSet with values of its generator": set_by_parameters,
+    "an ApplicationSet by folders": set_by_git_directories,
+    "an ApplicationSet with two sources": one_set_with_two_sources,
+    "Applications": applications,
+    "HelmReleases": flux,
+    "ConfigMaps of HelmReleases": flux_with_a_config_map,
+    "overlays": kustomize,
+    "a component": kustomize_with_a_component,
+    "roots of Terraform": terraform,
+    "tfvars": terraform_with_tfvars,
+    "units of Terragrunt": terragrunt,
+    "env.hcl of Terragrunt": terragrunt_with_locals,
+    "plain folders": plain,
+    "scripts": script,
 }
+NOT_KNOWN = {
+    "an ApplicationSet by clusters": set_by_clusters,
+    "helmfile": helmfile,
+    "values of helmfile's environments": helmfile_with_state_values,
+    "Flux Kustomizations": flux_with_an_overlay,
+}
+
+
+def _list_errors(nodelint: Run) -> list[str]:
+    report = json.loads(nodelint("check", ".", "--format", "json").stdout)
+    return [json.dumps(finding) for finding in report["findings"] if finding["severity"] == "error"]
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize(("prod", "dev"), [(False, True), (True, True), (True, False), (False, False)])
+def test_a_field_is_judged_for_the_cluster_that_has_it(
+    nodelint: Run, tmp_path: Path, form: str, prod: bool, dev: bool
+) -> None:
+    files = FORMS[form]({"prod": prod, "dev": dev})
+    if not prod and not dev:
+        files = {
+            path: text for path, text in files.items() if not path.startswith("components/")
+        }  # no cluster has it
+    chart = CHART if any("charts/pools" in text for text in files.values()) else {}
+    write_files(tmp_path, {**chart, **GIT, **files})
+    errors = _list_errors(nodelint)
+    assert len(errors) == prod, errors
+    assert all(RULE in error and "prod" in error and "/dev" not in error for error in errors)
+
+
+@pytest.mark.parametrize("form", NOT_KNOWN)
+def test_what_is_not_known_of_a_cluster_is_named(nodelint: Run, tmp_path: Path, form: str) -> None:
+    write_files(tmp_path, {**CHART, **GIT, **NOT_KNOWN[form]({"prod": True, "dev": True})})
+    assert not _list_errors(nodelint)
+    shown = " ".join(nodelint("check").stdout.split())
+    assert "not known" in shown.lower()
+
+
+ON, OFF = "reservations: [{tags: {team: x}}]\n", "reservations: []\n"
+DEFAULTS = {
+    "on, off, none": (ON, OFF, None, False),
+    "on, none, off": (ON, None, OFF, True),
+    "off, none, on": (OFF, None, ON, False),
+    "off, on, none": (OFF, ON, None, True),
+    "off, none, none": (OFF, None, None, False),
+    "on, none, none": (ON, None, None, True),
+    "on, other, other": (ON, "team: x\n", "team: y\n", True),
+    "on, off, other": (ON, OFF, "team: y\n", False),
+}
+
+
+def _drop_values(files: Files, values: Mapping[str, str | None]) -> Files:
+    """Return Applications that pass other values, or none, to the chart."""
+    made = dict(files)
+    for name, text in values.items():
+        if text is None:
+            del made[f"clusters/{name}/values.yaml"]
+            app = made[f"clusters/{name}/pools.yaml"]
+            made[f"clusters/{name}/pools.yaml"] = app.replace(
+                f", helm: {{valueFiles: [/clusters/{name}/values.yaml]}}", ""
+            )
+        else:
+            made[f"clusters/{name}/values.yaml"] = text
+    return made
+
+
+def _by_helm(values: Mapping[str, str | None]) -> Files:
+    made: Files = {}
+    for name, version in (("prod", OLD), ("dev", NEW)):
+        text = values[name]
+        made[f"clusters/{name}/install.sh"] = (
+            "#!/bin/sh\nhelm upgrade --install karpenter oci://public.ecr.aws/karpenter/karpenter "
+            f"--version {version}\nhelm upgrade --install pools ../../charts/pools{' -f p.yaml' if text else ''}\n"
+        )
+        made |= {f"clusters/{name}/p.yaml": text} if text else {}
+    return made
+
+
+@pytest.mark.parametrize("case", DEFAULTS)
+@pytest.mark.parametrize("form", ["Applications", "scripts"])
+def test_default_values_are_judged_for_the_clusters_that_get_them(
+    nodelint: Run, tmp_path: Path, case: str, form: str
+) -> None:
+    defaults, prod, dev, is_error = DEFAULTS[case]
+    values = {"prod": prod, "dev": dev}
+    of_apps = _drop_values(applications({"prod": True, "dev": True}), values)
+    files = of_apps if form == "Applications" else _by_helm(values)
+    write_files(tmp_path, {**CHART, **GIT, **files, "charts/pools/values.yaml": defaults})
+    errors = _list_errors(nodelint)
+    assert [RULE in error for error in errors] == [True] * is_error, errors
+
+
+@pytest.mark.parametrize("case", ["on, off, none", "on, none, off", "on, off, other"])
+def test_a_values_file_is_of_the_cluster_that_its_name_says(nodelint: Run, tmp_path: Path, case: str) -> None:
+    defaults, prod, dev, is_error = DEFAULTS[case]
+    files = {f"clusters/{name}/karpenter.yaml": _flux_karpenter(v) for name, v in (("prod", OLD), ("dev", NEW))}
+    files |= {f"charts/pools/values-{name}.yaml": text for name, text in (("prod", prod), ("dev", dev)) if text}
+    write_files(tmp_path, {**CHART, **GIT, **files, "charts/pools/values.yaml": defaults})
+    assert len(_list_errors(nodelint)) == is_error
+
+
+@pytest.mark.parametrize("is_locked", [False, True])
+@pytest.mark.parametrize(("prod", "dev"), [(False, True), (True, False)])
+def test_the_values_of_an_outer_chart_are_of_its_own_karpenter(
+    nodelint: Run, tmp_path: Path, is_locked: bool, prod: bool, dev: bool
+) -> None:
+    files: Files = {}
+    for name, version, has_field in (("prod", OLD, prod), ("dev", NEW, dev)):
+        written = "^1.0.0" if is_locked else version
+        charts = f"{{name: karpenter, version: {written}, repository: oci://public.ecr.aws/karpenter}}"
+        own = "{name: pools, version: 0.1.0, repository: 'file://../../charts/pools'}"
+        files[f"clusters/{name}/Chart.yaml"] = (
+            f"apiVersion: v2\nname: all-{name}\nversion: 0.1.0\ndependencies:\n  - {charts}\n  - {own}\n"
+        )
+        files[f"clusters/{name}/values.yaml"] = "karpenter: {}\npools:\n  " + _values(has_field)
+        if is_locked:
+            files[f"clusters/{name}/Chart.lock"] = (
+                f"dependencies:\n- name: karpenter\n  repository: oci://public.ecr.aws/karpenter\n"
+                f"  version: {version}\n- name: pools\n  repository: file://../../charts/pools\n  version: 0.1.0\n"
+            )
+    write_files(tmp_path, {**CHART, **GIT, **files})
+    errors = _list_errors(nodelint)
+    assert len(errors) == prod, errors
+    assert all("clusters/prod" in error for error in errors)
+
+
+def test_the_summary_says_that_each_cluster_has_its_own_release(nodelint: Run, tmp_path: Path) -> None:
+    write_files(tmp_path, {**CHART, **GIT, **set_by_list({"prod": False, "dev": True})})
+    shown = nodelint("check").stdout
+    assert "each cluster's values are judged for the release of this cluster" in shown
+    assert "each of these releases may run" not in shown
+    assert "Not known" not in shown and "not read as values" not in shown

@@ -67,17 +67,24 @@ def filled_charts(
     of_defaults = {release.path: release.unread for release in with_defaults}
     releases = [release for release in releases if release.given]
     installed = {release.path for release in every}
+    appliers: dict[str, list[tuple[str, str]]] = {}
     if not each_release:
         installed -= of_defaults.keys()
+        for release in with_defaults:
+            appliers.setdefault(release.path, []).append(release.by)
         with_defaults = []
     given = list(_list_file_releases(defaults, sources, releases, each_release))
     overlaid = [release for release in of_overlays if release.given]
     subcharts.add_releases([*given, *releases, *overlaid, *with_defaults], installed)
     for path, (values, templates) in charts.items():
         is_inner = subcharts.gives_values(path, each_release)
-        for variants in _fill_all(templates, values, uses, files, None, each_release):
+        root = next(iter(own_roots(values)), None) if path in appliers else None
+        for variants in _fill_all(templates, values, uses, files, root, each_release):
             made = make_built(variants, values, fixing=True)
+            first, *others = appliers.get(path) or [("", "")]
             yield made._replace(
+                applied_by=first,
+                also_applied_by=tuple(others),
                 values=next(iter(own_roots(values)), None),
                 is_installed=is_inner or path in installed,
                 unread=of_defaults.get(path),
