@@ -30,7 +30,7 @@ _Key = tuple[str, object]
 class OfClusters:
     """The templates that are rendered with the values of clusters, and the releases of these clusters.
 
-    `by_default` are rendered charts. `choose` returns the releases of an object. None if all objects have one release.
+    `by_default` are rendered charts. `choose` returns the releases of an object. None if all have one release.
     """
 
     def __init__(self, by_default: Sequence[Built], choose: Choose | None) -> None:
