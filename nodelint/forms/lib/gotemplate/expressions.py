@@ -168,9 +168,9 @@ class TemplateEvaluator(ABC):
             raise Unresolved
         self.budget.spend(steps_for(name, args))
         self.budget.require(size_made(name, args))
-        if self.is_complete and name in ENCODING and len(args) == 1 and isinstance(args[0], Node):
-            if args[0].kind != "scalar" and not truth(args[0]):
-                return TracedText([("[]" if args[0].kind == "sequence" else "{}", None)], free=True)
+        only = args[0] if len(args) == 1 and self.is_complete and name in ENCODING else None
+        if isinstance(only, Node) and only.kind != "scalar" and not truth(only):
+            return TracedText([("[]" if only.kind == "sequence" else "{}", None)], free=True)
         found = self.change(name, args) if name in _CHANGING and args else call(name, args)
         if isinstance(found, TracedText):
             self.budget.spend(0, found.size)
