@@ -216,8 +216,8 @@ class Environment:
         own = list_own_values(built, self._shared_values)
         return os.path.relpath(own[0].path if own else built.cluster or built.source.path).replace(os.sep, "/")
 
-    def is_shown(self, result: Result) -> bool:
-        """Return whether a finding shows a place in the values or in the folder of this environment alone."""
+    def has_own_place(self, result: Result) -> bool:
+        """Return whether a finding shows a place in the values, or in the folder, of this environment alone."""
         spans = (result.span, *(place.span for place in result.finding.also))
         own = {id(file) for built in self._built for file in list_own_values(built, self._shared_values)}
         folder = os.path.join(self._built[0].cluster, "")

@@ -87,10 +87,10 @@ def drop_dependent(
         and is_decided(result, _list_holding(result, chosen.get(id(result.object), ())))
     ]
     dependent = {id(r) for r in decided if _holds_for_some(r, chosen.get(id(r.object), ()))}
-    asked = [r for r in decided if id(r) not in dependent and "release-dependent" in r.rule.tags]
-    if asked:
-        held = _find_held_by_all(asked, setup, outcome)
-        dependent.update(id(result) for result in asked if _key(result) not in held)
+    candidates = [r for r in decided if id(r) not in dependent and "release-dependent" in r.rule.tags]
+    if candidates:
+        independent = _find_held_by_all(candidates, setup, outcome)
+        dependent.update(id(result) for result in candidates if _key(result) not in independent)
     return [result for result in results if id(result) not in dependent]
 
 
@@ -115,15 +115,15 @@ def _find_held_by_all(results: Sequence[Result], setup: RuleSetup, outcome: Outc
     around = [obj for obj in outcome.context.objects if id(obj) not in about]
     names = {result.rule.name for result in results}
     running = [rule for rule in setup.running if rule.name in names]
-    held = set(map(_key, results))
+    independent = set(map(_key, results))
     choices = [choice for key in about for choice in outcome.chosen.get(key, ())]
     knows_kubernetes = setup.target.kubernetes is not None or any(choice.kubernetes for choice in choices)
     for choice in _list_extremes(knows_kubernetes):
         target = setup.target.for_choice(choice)
         judged = setup._replace(target=target, running=running, reporting=setup.reporting & names)
         made = judge_objects(judged, list(about.values()), around, (), lambda _: judge_in_turn(lambda: None))
-        held &= set(map(_key, made.results))
-    return held
+        independent &= set(map(_key, made.results))
+    return independent
 
 
 def _list_extremes(with_kubernetes: bool) -> Iterator[Chosen]:

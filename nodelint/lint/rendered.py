@@ -268,7 +268,11 @@ def _name_cluster(result: Result, runs: Sequence[Environment]) -> Result:
         return result
     answers = [(run, run.finds(result)) for run in runs if run.is_of_cluster]
     holders = [run for run, answer in answers if answer]
-    if not holders or all(answer is not False for _, answer in answers) or any(r.is_shown(result) for r in holders):
+    if (
+        not holders
+        or all(answer is not False for _, answer in answers)
+        or any(r.has_own_place(result) for r in holders)
+    ):
         return result
     names = list(dict.fromkeys(run.name for run in holders))
     note = f"only {list_first(names, 2)} {'has' if len(names) == 1 else 'have'} this error"

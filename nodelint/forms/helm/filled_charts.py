@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 
 from nodelint.base.types import TYPE_CHECKING
@@ -67,32 +67,45 @@ def filled_charts(
     of_defaults = {release.path: release.unread for release in with_defaults}
     releases = [release for release in releases if release.given]
     installed = {release.path for release in every}
-    appliers: dict[str, list[tuple[str, str]]] = {}
+    appliers = {} if each_release else _group_appliers(with_defaults)
     if not each_release:
         installed -= of_defaults.keys()
-        for release in with_defaults:
-            appliers.setdefault(release.path, []).append(release.by)
         with_defaults = []
     given = list(_list_file_releases(defaults, sources, releases, each_release))
     overlaid = [release for release in of_overlays if release.given]
     subcharts.add_releases([*given, *releases, *overlaid, *with_defaults], installed)
-    for path, (values, templates) in charts.items():
-        is_inner = subcharts.gives_values(path, each_release)
-        root = next(iter(own_roots(values)), None) if path in appliers else None
-        for variants in _fill_all(templates, values, uses, files, root, each_release):
-            made = make_built(variants, values, fixing=True)
-            first, *others = appliers.get(path) or [("", "")]
-            yield made._replace(
-                applied_by=first,
-                also_applied_by=tuple(others),
-                values=next(iter(own_roots(values)), None),
-                is_installed=is_inner or path in installed,
-                unread=of_defaults.get(path),
-            )
+    for path in charts:
+        is_installed = subcharts.gives_values(path, each_release) or path in installed
+        for made in _fill_own(charts[path], files, uses, each_release, appliers.get(path, ())):
+            yield made._replace(is_installed=is_installed, unread=of_defaults.get(path))
     yield from _fill_releases(every_chart, files, [*given, *releases], each_release)
     yield from _fill_overlaid(charts, files, overlaid, each_release)
     yield from _fill_defaults(every_chart, files, with_defaults)
     yield from _fill_subcharts(every_chart, files, subcharts, each_release)
+
+
+def _group_appliers(releases: Iterable[ChartRelease | OverlayRelease]) -> dict[str, list[tuple[str, str]]]:
+    """Return what installs each chart with its default values, by the path of these."""
+    appliers: dict[str, list[tuple[str, str]]] = {}
+    for release in releases:
+        appliers.setdefault(release.path, []).append(release.by)
+    return appliers
+
+
+def _fill_own(
+    chart: tuple[Source, list[Source]],
+    files: ChartFiles,
+    uses: Uses,
+    each_release: bool,
+    appliers: Sequence[tuple[str, str]],
+) -> Iterator[Built]:
+    """Yield the templates of a chart rendered with its default values. `appliers` install it with these."""
+    values, templates = chart
+    own = next(iter(own_roots(values)), None)
+    first, *others = appliers or [("", "")]
+    for variants in _fill_all(templates, values, uses, files, own if appliers else None, each_release):
+        made = make_built(variants, values, fixing=True)
+        yield made._replace(applied_by=first, also_applied_by=tuple(others), values=own)
 
 
 def _list_file_releases(
