@@ -525,3 +525,42 @@ def test_the_summary_says_that_each_cluster_has_its_own_release(nodelint: Run, t
     assert "each cluster's values are judged for the release of this cluster" in shown
     assert "each of these releases may run" not in shown
     assert "Not known" not in shown and "not read as values" not in shown
+
+
+REQUESTED = {
+    "an ApplicationSet by list": "clusters/prod/pools.yaml",
+    "an ApplicationSet by files": "clusters/prod/pools.yaml",
+    "an ApplicationSet with values of its generator": "clusters/prod/cluster.yaml",
+    "an ApplicationSet by folders": "clusters/prod/pools.yaml",
+    "Applications": "clusters/prod/values.yaml",
+    "ConfigMaps of HelmReleases": "clusters/prod/values.yaml",
+    "overlays": "overlays/prod/patch.yaml",
+    "a component": "components/reserved/kustomization.yaml",
+    "tfvars": "env/prod.tfvars",
+    "env.hcl of Terragrunt": "live/prod/env.hcl",
+    "scripts": "clusters/prod/pools.yaml",
+}
+
+
+@pytest.mark.parametrize("form", REQUESTED)
+def test_a_requested_folder_of_values_is_judged_as_its_file(nodelint: Run, tmp_path: Path, form: str) -> None:
+    files = FORMS[form]({"prod": True, "dev": False})
+    chart = CHART if any("charts/pools" in text for text in files.values()) else {}
+    write_files(tmp_path, {**chart, **GIT, **files})
+    path = REQUESTED[form]
+    for requested in (path, str(Path(path).parent), path.partition("/")[0]):
+        done = nodelint("check", requested)
+        assert (done.returncode, done.stdout.count(f"error[{RULE}]")) == (1, 1), (requested, done.stdout)
+
+
+@pytest.mark.parametrize(("field", "code"), [("reservations: [{tags: {team: x}}]", 1), ("team: x", 0)])
+def test_values_with_a_key_that_the_chart_does_not_set_are_judged(
+    nodelint: Run, tmp_path: Path, field: str, code: int
+) -> None:
+    files = {**CHART, **GIT, **set_by_list({"prod": False, "dev": False})}
+    files |= {"charts/pools/values.yaml": "role: a\n", "clusters/prod/pools.yaml": f"{field}\n"}
+    write_files(tmp_path, files)
+    for requested in ("clusters/prod/pools.yaml", "clusters/prod", "clusters", "."):
+        done = nodelint("check", requested)
+        assert done.returncode == code, (requested, done.stdout)
+        assert "Nothing to check" not in done.stdout and "not read as values" not in done.stdout
