@@ -37,17 +37,19 @@ class _Place(NamedTuple):
     - `path`: that of its file.
     - `roots`: the root modules of Terraform that render it.
     - `deployer`: what deploys it. None if it is not known.
+    - `values`: the path of the values file with which a chart renders it. Empty if there is none.
     """
 
     path: str
     roots: tuple[str, ...] = ()
     deployer: Deployer | None = None
+    values: str = ""
 
     @property
     def of_cluster(self) -> str:
         """Return the path that shows the cluster of the object, apart from its deployer."""
         if len(self.roots) != 1:
-            return self.path
+            return self.values or self.path
         root = self.roots[0]
         return root if root.endswith(TABLE.stating) else os.path.join(root, "")
 
@@ -118,7 +120,7 @@ class _Targets:
         if not builds:
             return tuple(_Place(source.path, (), by) for by in self.deployers.of_file(source.path) or (None,))
         found = (
-            _Place(self.close_folder(built.source.path), (), deployer)
+            _Place(self.close_folder(built.source.path), (), deployer, _find_own_values(built))
             for built in builds
             for deployer in self.deployers.of_built(built) or (None,)
         )
@@ -158,8 +160,9 @@ class _Targets:
             both = (OLDEST, self.settings.karpenter) if served else (self.settings.karpenter,)
             karpenter = [(only(release), None) for release in both]
         assumed = not named_too and unclear is None
+        is_contested = len(karpenter) > 1 and len(place.roots) < 2
         return [
-            Chosen(k, v, k_from, v_from, assumed and k_from is None, passed_over, unclear)
+            Chosen(k, v, k_from, v_from, assumed and k_from is None, passed_over, unclear, is_contested)
             for k, k_from in karpenter
             for v, v_from in self._kubernetes(place, named, k_from, names)
         ]
@@ -247,8 +250,10 @@ class _Targets:
         key = (about, folder, place.of_cluster, place.deployer, least, installed)
         if key not in self.found:
             stated, counts = self._evidence(place.path), self._counts_for(place, installed)
-            paths = [place.path] if place.deployer is None else [place.path, place.deployer.path]
-            found = stated.in_folder(about, folder, least, counts)
+            paths = [place.values] if place.values else []
+            paths += [place.path] if place.deployer is None else [place.path, place.deployer.path]
+            folders = dict.fromkeys([*(os.path.dirname(path) for path in paths[:1]), folder])
+            found = next(filter(None, (stated.in_folder(about, place_, least, counts) for place_ in folders)), ())
             if not found:
                 found = stated.nearest(about, paths, least, counts, installed)
                 found = found if installed else self._drop_other_roots(found, place)
@@ -291,6 +296,12 @@ class _Targets:
 
     def _evidence(self, path: str) -> Stated:
         return self.stated.get(_repository(path) if path != "-" else None) or Stated(())
+
+
+def _find_own_values(built: Built) -> str:
+    """Return the path of the values file that a rendered chart has for itself. Empty if there is none."""
+    paths = (os.path.abspath(source.path) for source in built.given if built.by_default)
+    return next((path for path in paths if path != built.applied_by[0]), "")
 
 
 def _close_folder(path: str) -> str:

@@ -45,6 +45,8 @@ _LISTED = r"(?m)^[ \t]*-[ \t]+[\"']?([\w.-]+)"
 _COMMENT = r"(?m)^[ \t]*(?:#|//).*$"
 _BEFORE = r"(?:\$\{[^{}$]*+\}|\$\w++)/*+"
 _VARIABLE = r"[*?{$<]"
+_CODE = r"\{\{[^{}\n]*\}\}"
+_ANY_NAME = r"\{\{\}\}|\$\{[^{}$]*+\}|\$\w++|\*+"
 _OBJECT_NAME = r"\bname[\"']?:[ \t]*[\"']?([\w.-]+)"
 _FOLDERS_ABOVE = rb"(?<![\w.-])\.\.?/*(?![^\s\"'\],;)|}])"
 _BEFORE_A_VARIABLE = rb"([^\s\"'\[\],()|;=/*?{$<]+)[*?{$<]"
@@ -219,6 +221,15 @@ class _RepositoryFiles:
 
         return may_name
 
+    def _match_below(self, folder: str, rest: str) -> list[str]:
+        """Return the files below a folder whose paths a text with variables may name. Empty for no values file."""
+        if not rest.endswith(_YAML) or folder == self._top or folder not in self._find_folders():
+            return []
+        import re
+
+        fits, start = re.compile(_make_pattern(rest)).fullmatch, len(os.path.join(folder, ""))
+        return [path for path in self.paths if is_below(path, folder) and fits(path[start:].replace(os.sep, "/"))]
+
     def _list_in(self, folder: str, endings: tuple[str, ...]) -> list[str]:
         return [path for path in self._find_folders().get(folder, ()) if path.endswith(endings)]
 
@@ -243,7 +254,7 @@ class _RepositoryFiles:
         is_above = path.endswith(TABLE.above)
         if is_above:
             bases = self._list_above(folder)
-        text = re.sub(_COMMENT, "", data.decode(errors="replace"))
+        text = re.sub(_CODE, "{{}}", re.sub(_COMMENT, "", data.decode(errors="replace")))
         unknown = []
         words = [*self._list_words(path, text)]
         if is_above:
@@ -325,13 +336,15 @@ class _RepositoryFiles:
         if (before := re.match(_BEFORE, word)) is not None:
             word = word[before.end() :]
         word = word.replace("//", "/").lstrip("}/")
-        variable, start = re.search(_VARIABLE, word), ""
+        variable, start, whole = re.search(_VARIABLE, word), "", word
         if variable is not None:
             word, _, start = word[: variable.start()].rpartition("/")
         if not word.strip("./") and not start and (not word or variable is not None):
             return []
         for base in bases:
             path = os.path.normpath(os.path.join(base, word))
+            if variable is not None and (named := self._match_below(path, whole[len(word) :].lstrip("/"))):
+                return named
             if start:
                 named = [
                     file for file in self._find_folders().get(path, ()) if os.path.basename(file).startswith(start)
@@ -341,6 +354,14 @@ class _RepositoryFiles:
             elif path in self.paths or path in self._find_folders():
                 return [path]
         return []
+
+
+def _make_pattern(word: str) -> str:
+    """Return a regular expression for the paths that a word with variables may be. A variable is no `/`."""
+    import re
+
+    parts = re.split(_ANY_NAME, word)
+    return "[^/]*".join(map(re.escape, parts))
 
 
 def _is_user(path: str, data: bytes) -> bool:

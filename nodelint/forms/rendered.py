@@ -92,6 +92,7 @@ class Built(NamedTuple):
     - `is_installed`: the defaults of a chart that is also installed with other values.
     - `applied_by`: what applies it, if known: the absolute path of its file and its name, such as that of an
       Application or of the call of a module. Both sides of a change are compared by it.
+    - `also_applied_by`: what else applies it, as in `applied_by`: more installations of a chart with default values.
     - `needs_values`: it lacks values for which other files are there, so that nothing applies it without one of them.
     - `unread`: a gap for further values that cannot be read and may change anything.
     - `readings`: variants of the text for unknown values. A finding is certain only if it holds in all of them.
@@ -138,6 +139,7 @@ class Built(NamedTuple):
     refused: tuple[Gap, ...] = ()
     may_be_refused: tuple[Gap, ...] = ()
     written_in: Callable[[], Iterator[SourceText]] | None = None
+    also_applied_by: tuple[tuple[str, str], ...] = ()
 
     @property
     def texts(self) -> tuple[Source, ...]:

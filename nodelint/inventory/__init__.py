@@ -13,7 +13,7 @@ from nodelint.base.tuples import NamedTuple
 from nodelint.base.types import TYPE_CHECKING
 from nodelint.files.gate import gate
 from nodelint.forms.registry import TABLE
-from nodelint.model.gap import FilePlace, Gap
+from nodelint.model.gap import NOT_AS_VALUES, FilePlace, Gap
 from nodelint.text.limits import LeftOutNotes, note_left_out, note_limit
 
 if TYPE_CHECKING:
@@ -247,6 +247,9 @@ def note_unread(found: Discovery, inventory: Inventory) -> Inventory:
 
 def _with_gaps(inventory: Inventory, notes: LeftOutNotes) -> Inventory:
     gaps = tuple(dict.fromkeys((*inventory.gaps, *notes.found)))
+    if any(gap.reason.startswith(NOT_AS_VALUES) for gap in gaps):
+        used = inventory.rendered_inputs  # what installs the chart may name the file by a pattern
+        gaps = tuple(g for g in gaps if not g.reason.startswith(NOT_AS_VALUES) or os.path.abspath(g.path) not in used)
     return inventory._replace(gaps=gaps, broken=(*inventory.broken, *notes.broken.values()))
 
 

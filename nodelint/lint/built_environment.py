@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 
 from nodelint.base.tuples import NamedTuple
 from nodelint.base.types import TYPE_CHECKING
 from nodelint.forms.registry import TABLE
+from nodelint.lint.cluster_releases import OfClusters, drop_dependent
 from nodelint.lint.judging import judge_objects
 from nodelint.lint.results import Result
 from nodelint.lint.written_places import (
     find_written_object,
+    has_part,
     lead_also,
     lead_withheld,
     list_given_parts,
+    list_own_values,
     map_to_written,
+    name_values,
 )
 from nodelint.model.documents import objects
 from nodelint.model.finding import Also, Edit, Finding, Span, Withheld, span_of
@@ -70,15 +75,26 @@ class KnownFindings:
 
 
 class AllFiles(NamedTuple):
-    """The ids of the files whose findings are requested, and the objects of all files with objects, by path."""
+    """The ids of the files whose findings are requested, and the objects of all files with objects, by path.
+
+    - `of_clusters`: the templates that are rendered with the values of clusters.
+    - `shared_values`: the paths of values files with which several environments are rendered.
+    """
 
     asked: Collection[int]
     with_objects: Sequence[tuple[str, Sequence[Object]]]
+    of_clusters: OfClusters
+    shared_values: Set[str]
 
 
-def list_files(read: tuple[Sequence[Source], Sequence[Source]]) -> AllFiles:
+def list_files(
+    read: tuple[Sequence[Source], Sequence[Source]], of_clusters: OfClusters, environments: Sequence[Sequence[Built]]
+) -> AllFiles:
+    values = Counter(path for built in environments for path in {path_of(f) for text in built for f in text.given})
+    shared = {path for path, count in values.items() if count > 1}
     by_path = [(path_of(source), list(objects(source, foreign=True))) for source in (*read[0], *read[1])]
-    return AllFiles({id(source) for source in read[0]}, [(path, found) for path, found in by_path if found])
+    with_objects = [(path, found) for path, found in by_path if found]
+    return AllFiles({id(source) for source in read[0]}, with_objects, of_clusters, shared)
 
 
 def _is_patch(obj: Object) -> bool:
@@ -134,6 +150,8 @@ class Environment:
         own = _list_written_names(built)
         self._around = [obj for obj in around if not (_is_patch(obj) and (obj.kind, obj.name) in own)]
         self._asked = files.asked
+        self._of_clusters = files.of_clusters
+        self._shared_values = files.shared_values
 
     def judge(self, made: BuiltOutcome, known: KnownFindings, earlier: Sequence[Environment] = ()) -> None:
         """Add the findings of this environment to `made`, without those in `known`.
@@ -162,11 +180,11 @@ class Environment:
                 continue
             if self._is_about_given(result.rule) and not any(result.span.source is file for file in given):
                 continue
-            if given and not _has_part(result, given):
+            if given and not has_part(result, given):
                 defaults = [run for run in earlier if run.is_default and run.takes(result.span.source)]
                 if defaults and not any(run.finds(result) is False for run in defaults):
                     continue
-                result = _name_values(result, given[0])
+                result = name_values(result, list_own_values(self._built[0], self._shared_values)[0])
             own.add(_mistake(result))
             made.reported.append(result)
 
@@ -196,6 +214,25 @@ class Environment:
     def is_default(self) -> bool:
         """Return whether these are charts with their default values."""
         return self._by_default and not self._built[0].given
+
+    @property
+    def is_of_cluster(self) -> bool:
+        """Return whether a cluster gets these manifests, not only a chart's defaults in the place of its values."""
+        return not self.is_default or self._built[0].applied_by[1] != ""
+
+    @property
+    def name(self) -> str:
+        """Return the name of the environment for a message: the path of its own values, or of its folder."""
+        built = self._built[0]
+        own = list_own_values(built, self._shared_values)
+        return os.path.relpath(own[0].path if own else built.cluster or built.source.path).replace(os.sep, "/")
+
+    def has_own_place(self, result: Result) -> bool:
+        """Return whether a finding shows a place in the values, or in the folder, of this environment alone."""
+        spans = (result.span, *(place.span for place in result.finding.also))
+        own = {id(file) for built in self._built for file in list_own_values(built, self._shared_values)}
+        folder = os.path.join(self._built[0].cluster, "")
+        return any(id(span.source) in own or path_of(span.source).startswith(folder) for span in spans)
 
     def takes(self, source: SourceText) -> bool:
         """Return whether the file is an input of a rendered manifest of this environment."""
@@ -231,6 +268,8 @@ class Environment:
             )
             self._add_skips(outcome, {id(obj): written[id(obj)] or obj for obj in built_objects}, made)
         results = outcome.results
+        if self.is_default:
+            results = self._drop_of_no_cluster(results, outcome, built_of)
         if self._workloads is not None:
             results = [*results, *self._workloads.list_results(number, texts)]
         if self._settled and any(
@@ -253,6 +292,18 @@ class Environment:
                     unfixed.append((finding_key, led, built, result.finding.edits))
         found.update(self._with_fixes(unfixed))
         return found
+
+    def _drop_of_no_cluster(
+        self, results: Sequence[Result], outcome: Outcome, built_of: Mapping[int, Built]
+    ) -> list[Result]:
+        """Return findings without those that depend on the release, of default values that no cluster gets."""
+
+        def is_decided(result: Result, choices: Iterable[Chosen]) -> bool:
+            built = built_of.get(id(result.span.source))
+            is_default = built is not None and not built.applied_by[1]
+            return is_default and self._of_clusters.decides(path_of(result.span.source), choices)
+
+        return drop_dependent(results, is_decided, self._setup, outcome)
 
     def _place(self, result: Result) -> Result | None:
         """Return a finding that a rule reports about a source file, with the object of the file.
@@ -282,7 +333,9 @@ class Environment:
         # A patch may be written in the file of the overlay itself.
         files = [step for step in steps if os.path.basename(span_of(step.at).source.path) not in TABLE.names]
         shown = also if built.given else [*own, *files]
-        also += list_given_parts(result, [at, *(place.at for place in shown)], built)
+        also += list_given_parts(
+            result, [at, *(place.at for place in shown)], built, list_own_values(built, self._shared_values)
+        )
         withheld = lead_withheld(finding.withheld, built)
         led = finding._replace(at=at, also=also, covers=(), edits=(), suggestions=(), withheld=withheld)
         if fixing:
@@ -401,18 +454,6 @@ def _is_repeated(result: Result, known: Sequence[Result]) -> bool:
     return any(other.rule is result.rule and other.span.touches(at) for other in known)
 
 
-def _has_part(result: Result, files: Sequence[SourceText]) -> bool:
-    spans = (result.span, *(place.span for place in result.finding.also))
-    return any(span.source is file for span in spans for file in files)
-
-
 def path_of(source: SourceText) -> str:
     """Return the absolute path of a source."""
     return os.path.abspath(source.path)
-
-
-def _name_values(result: Result, file: SourceText) -> Result:
-    """Return a finding about a template that also points to the values with which it is found."""
-    line = Span(file, 0, len(file.text.partition("\n")[0]))
-    also = [*result.finding.also, Also(line, "found with these values")]
-    return result._replace(finding=result.finding._replace(also=also))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from nodelint.base.types import TYPE_CHECKING
 from nodelint.lint.built_environment import (
@@ -15,6 +15,7 @@ from nodelint.lint.built_environment import (
     list_files,
     path_of,
 )
+from nodelint.lint.cluster_releases import OfClusters, drop_dependent
 from nodelint.lint.cluster_workloads import ClusterWorkloads
 from nodelint.lint.results import Result
 from nodelint.lint.written_places import GIVEN_PART, name_rendering, note_environment, withhold_shared
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from nodelint.lint.judging import ObjectMap, Outcome, RuleSetup
     from nodelint.model.finding import Edit
     from nodelint.model.manifest import Object
+    from nodelint.releases.release_choice import Chosen
     from nodelint.rule.definition import Rule
     from nodelint.text import Source, SourceText
 
@@ -42,6 +44,7 @@ class Replacement:
         self._parts = {path for built_text in built for path in built_text.parts}
         self._filled = {path for built_text in built if built_text.by_default for path in built_text.replaces}
         self._texts = [built_text.source.text for built_text in sure]
+        self._by_default = [built_text for built_text in built if built_text.by_default]
 
     def left(self, objects: Sequence[Object]) -> list[Object]:
         """Return the objects that are judged as written in their file.
@@ -63,7 +66,9 @@ class Replacement:
         """
         replaced = {path for built in self._built for path in built.replaces}
         left = [obj for obj in judged if path_of(obj.source) not in replaced]
-        made = [obj for built in self._built for obj in objects(built.source, foreign=True)]
+        of_clusters = OfClusters(self._by_default, None)
+        builds = (built for built in self._built if not of_clusters.is_of_none(built))
+        made = [obj for built in builds for obj in objects(built.source, foreign=True)]
         if any(built.needs_values for built in self._built):
             complete = {_find_written_place(obj) for obj in made if not _needs_values(obj)}
             made = [obj for obj in made if not _needs_values(obj) or _find_written_place(obj) not in complete]
@@ -92,15 +97,22 @@ class Replacement:
     ) -> BuiltOutcome:
         """Judge the rendered manifests, and return their results together with the `plain` ones of the files."""
         results = [r for r in plain.results if not self._is_replaced(r.span.source) or self._stays(r)]
+        of_clusters = OfClusters(self._by_default, setup.target.choose)
+
+        def is_decided(result: Result, choices: Iterable[Chosen]) -> bool:
+            return result.span.source.masked and of_clusters.decides(path_of(result.span.source), choices)
+
+        results = drop_dependent(results, is_decided, setup, plain)
         made = BuiltOutcome(results, [], [], [o for o in objects if not self._is_replaced(o.source)], {})
         known = KnownFindings(results)
         counts = Counter(path for built in self._built for path in built.parts)
         shared = {path for path, count in counts.items() if count > 1}
         holders: dict[object, list[Built]] = {}
         workloads = ClusterWorkloads(setup, self._built, (*read[0], *read[1]), map_objects)
-        files = list_files(read)
+        environments = _environments(self._built)
+        files = list_files(read, of_clusters, environments)
         runs: list[Environment] = []
-        for environment in _environments(self._built):
+        for environment in environments:
             before = len(made.reported)
             runs.append(Environment(environment, setup, files, map_objects, shared, workloads))
             runs[-1].judge(made, known, runs[:-1])
@@ -118,7 +130,9 @@ class Replacement:
             before = len(made.reported)
             Environment(environment, setup, files, map_objects, shared).judge(made, known)
             known.add(made.reported[before:])
-        made.reported[:] = workloads.with_plain([_point_to_values(result, runs) for result in made.reported])
+        made.reported[:] = workloads.with_plain(
+            [_name_cluster(_point_to_values(result, runs), runs) for result in made.reported]
+        )
         made.faults.extend(workloads.faults)
         made.skipped.extend(workloads.skipped)
         return made
@@ -251,3 +265,21 @@ def _point_to_values(result: Result, runs: Sequence[Environment]) -> Result:
     finding = result.finding._replace(at=first.at, also=[Also(result.finding.at, "filled in here"), *rest])
     through = (*result.through, result.span, *(other.span for other in others))
     return result._replace(finding=finding, through=through)
+
+
+def _name_cluster(result: Result, runs: Sequence[Environment]) -> Result:
+    """Return an error about a file that several clusters share, with the clusters that have it, if others do not."""
+    if result.severity != "error" or result.object is None:
+        return result
+    answers = [(run, run.finds(result)) for run in runs if run.is_of_cluster]
+    holders = [run for run, answer in answers if answer]
+    if (
+        not holders
+        or all(answer is not False for _, answer in answers)
+        or any(r.has_own_place(result) for r in holders)
+    ):
+        return result
+    names = list(dict.fromkeys(run.name for run in holders))
+    note = f"only {list_first(names, 2)} {'has' if len(names) == 1 else 'have'} this error"
+    finding = result.finding
+    return result._replace(finding=finding._replace(note=f"{finding.note}; {note}" if finding.note else note))

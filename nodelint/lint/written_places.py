@@ -14,6 +14,7 @@ from nodelint.text import Node
 if TYPE_CHECKING:
     from nodelint.forms.rendered import Built
     from nodelint.model.manifest import Object
+    from nodelint.text import SourceText
 
 
 GIVEN_PART = "rendered with this value"
@@ -55,13 +56,20 @@ def lead_also(also: Iterable[Also], built: Built | None) -> Iterator[Also]:
             yield Also(origin.at, place.message)
 
 
-def list_given_parts(result: Result, places: Sequence[Node | Span], built: Built) -> Iterator[Also]:
+def list_own_values(built: Built, shared: Set[str]) -> Sequence[SourceText]:
+    """Return the values files of a rendered manifest without those of other ones (`shared`); all, if none is left."""
+    return [file for file in built.given if os.path.abspath(file.path) not in shared] or built.given
+
+
+def list_given_parts(
+    result: Result, places: Sequence[Node | Span], built: Built, own_values: Sequence[SourceText]
+) -> Iterator[Also]:
     """Yield the values of values files (for an overlay: the patches) that contribute, if the finding shows none of
     them.
 
-    The cause of a wrong key in a template may be the value next to the key.
+    The cause of a wrong key in a template may be the value next to the key. `own_values` are as in `list_own_values`.
     """
-    files = {id(file) for file in built.given}
+    files = {id(file) for file in own_values}
     if built.by_default and not files:
         return
     shown_files = {id(place.source) for place in places}
@@ -72,7 +80,10 @@ def list_given_parts(result: Result, places: Sequence[Node | Span], built: Built
         around = node.parent if isinstance(node, Node) else None
         if around is not None and not files and (around.parent is None or around.parent.kind != "sequence"):
             continue  # a patch of another field has no part in it
-        parts = (part for part in around.walk() if part.kind == "scalar") if around is not None else ()
+        nearest = (
+            part for field in (_find_field(node, around), around) if field is not None for part in field.walk()
+        )
+        parts = (part for part in nearest if part.kind == "scalar")
         origins = (built.find_origin(part) for part in parts)
         written = (origin.at for origin in origins if origin is not None)
         own = next((at for at in written if _may_be_shown(id(at.source), files, shown_files)), None)
@@ -80,7 +91,27 @@ def list_given_parts(result: Result, places: Sequence[Node | Span], built: Built
             shown = True
             yield Also(own, GIVEN_PART)
     if files and not shown and result.severity == "error":
-        yield Also(Span(built.given[0], 0, 0), "with the values of this file")
+        yield Also(Span(own_values[0], 0, 0), "with the values of this file")
+
+
+def _find_field(key: Node | Span, mapping: Node | None) -> Node | None:
+    """Return the value of a key in its mapping. None if the node is no key."""
+    if mapping is None or not isinstance(key, Node) or not isinstance(key.value, str):
+        return None
+    return mapping.get(key.value) if mapping.key(key.value) is key else None
+
+
+def has_part(result: Result, files: Sequence[SourceText]) -> bool:
+    """Return whether a finding shows a place in one of some files."""
+    spans = (result.span, *(place.span for place in result.finding.also))
+    return any(span.source is file for span in spans for file in files)
+
+
+def name_values(result: Result, file: SourceText) -> Result:
+    """Return a finding about a template that also points to the values with which it is found."""
+    line = Span(file, 0, len(file.text.partition("\n")[0]))
+    also = [*result.finding.also, Also(line, "found with these values")]
+    return result._replace(finding=result.finding._replace(also=also))
 
 
 def _may_be_shown(source: int, files: Set[int], shown: Set[int]) -> bool:

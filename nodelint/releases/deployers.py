@@ -13,6 +13,7 @@ from functools import cached_property
 
 from nodelint.base.tuples import NamedTuple
 from nodelint.base.types import TYPE_CHECKING
+from nodelint.files.gate import gate
 from nodelint.model.folders import list_environments
 
 if TYPE_CHECKING:
@@ -88,11 +89,9 @@ class Deployers:
         """Return what deploys a rendered manifest. Several deployers give it to several clusters. Empty if none is
         known.
         """
-        path, name = built.applied_by
-        if path.endswith(_YAML):
-            named = frozenset(name.split())
-            clusters = [use.clusters for use in self._by_file.get(path, ()) if use.clusters & named]
-            return (Deployer(path, frozenset[str]().union(*clusters)),)
+        appliers = [self._read_applier(*by) for by in (built.applied_by, *built.also_applied_by)]
+        if known := dict.fromkeys(filter(None, appliers)):
+            return tuple(known)
         own = self._by_name.get(built.cluster) or self._by_name.get(built.cluster.rpartition(":")[0])
         if own:
             return _list_deployers(own)
@@ -100,6 +99,14 @@ class Deployers:
         if not uses and built.given:  # values outside of the chart's folder
             uses = next(filter(None, (self._find_uses(os.path.dirname(part)) for part in built.parts)), [])
         return _list_deployers(_keep_for_values(uses, built))
+
+    def _read_applier(self, path: str, name: str) -> Deployer | None:
+        """Return the deployer that a rendered manifest names. None if it is no file."""
+        if path.endswith(_YAML):
+            named = frozenset(name.split())
+            clusters = [use.clusters for use in self._by_file.get(path, ()) if use.clusters & named]
+            return Deployer(path, frozenset[str]().union(*clusters))
+        return Deployer(path) if name and gate.is_file(path) else None  # a command in a script
 
     def deploys(self, path: str) -> bool:
         """Return whether an object in a file deploys a folder or chart. The path is absolute."""
@@ -189,12 +196,14 @@ def is_for_destination(evidence: Evidence, deployer: Deployer) -> bool | None:
     """Return whether a statement is for the cluster to which an object deploys. None if the destinations do not show
     it.
     """
+    return _share_cluster(evidence.clusters, deployer.clusters)
+
+
+def _share_cluster(texts: Iterable[str], others: Iterable[str]) -> bool | None:
+    """Return whether names or addresses of clusters have one in common. None if they cannot be compared."""
     result = None
     for is_address in (False, True):
-        ours, theirs = (
-            {text for text in texts if ("://" in text) is is_address}
-            for texts in (deployer.clusters, evidence.clusters)
-        )
+        ours, theirs = ({text for text in both if ("://" in text) is is_address} for both in (texts, others))
         if ours & theirs:
             return True
         if ours and theirs:
@@ -211,6 +220,9 @@ def is_for_another(evidence: Evidence, by: tuple[Deployer, ...], path: str, depl
     if deployer is not None:
         place = deployer.path
         same = is_for_destination(evidence, deployer)
+        if same is None and by:
+            answers = {_share_cluster(other.clusters, deployer.clusters) for other in by}
+            same = True if True in answers else False if answers == {False} else None
         if same is not None:
             return not same
     if are_for_different_clusters(evidence.path, place):

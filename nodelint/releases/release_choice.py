@@ -29,6 +29,9 @@ class Chosen(NamedTuple):
     release.
     """
 
+    contested: bool = False
+    """Whether statements for one cluster contradict each other: another release may run there instead."""
+
     @property
     def bare(self) -> Chosen:
         """Return the releases without their statements."""

@@ -121,7 +121,7 @@ def target_lines(report: Report) -> list[str]:
             text += f"; Kubernetes {_listed(versions)}, by {by}"
         line = f"Target of {counted(len(group.objects), 'object')}: Karpenter {text}"
         if len({choice.karpenter for choice in group.chosen if choice.karpenter_from}) > 1:
-            line += "; each of these releases may run, so each object is judged for all of them"
+            line += f"; {_explain_several(group)}"
         if older and any(choice.later for choice in group.chosen):
             line += f"; {_cite_older(older)}: they are judged as converted to v1"
         elif older:
@@ -132,6 +132,15 @@ def target_lines(report: Report) -> list[str]:
         newer = dict.fromkeys(filter(None, (judged_as(choice.karpenter.last) for choice in group.chosen)))
         lines.append(line + "".join(f"; judged as {release}" for release in newer) + ".")
     return lines
+
+
+def _explain_several(group: TargetGroup) -> str:
+    """Return why the objects of a group have several releases."""
+    sources = [obj.source for obj in group.objects]
+    is_rendered = all(source.built is not None or source.built_in or source.roots for source in sources)
+    if is_rendered and not any(choice.contested for choice in group.chosen):
+        return "each cluster's values are judged for the release of this cluster"
+    return "each of these releases may run, so each object is judged for all of them"
 
 
 def _cite_older(evidence: Sequence[Evidence]) -> str:

@@ -24,7 +24,7 @@ def fill_template(
     uses: Uses,
     files: ChartFiles,
     root: Node | None = None,
-    plain: bool = False,
+    plain: Holes | None = None,
     is_complete: bool = False,
 ) -> tuple[Back, ...]:
     """Return a rendered template.
@@ -32,8 +32,8 @@ def fill_template(
     If fields have no value, return variants: with all of them, with some, and with none.
 
     Empty if the template uses none of the values, or if its result cannot be read. `root` are the values if they are
-    not those of the file `values`. With `plain`, a template that uses no values is returned as well, and objects that
-    the values leave out are kept as code. `is_complete` is as in `fill`.
+    not those of the file `values`. With `plain`, a template that uses no values is returned as well; `plain` is the
+    text for a block that prints nothing. `is_complete` is as in `fill`.
     """
     if values.problems or values.code_masked or len(own_roots(values)) > 1:
         return ()
@@ -49,16 +49,13 @@ def fill_template(
     def attempt(holes: Holes) -> Back | None:
         defaults = values if root is not None else None
         filled = fill(template.text, parts, whole, holes, chart, defaults, is_complete)
-        back = (
-            _read(template, values, filled, uses, files.sources)
-            if filled.values or filled.refusals or plain
-            else None
-        )
+        is_used = bool(filled.values or filled.refusals) or plain is not None
+        back = _read(template, values, filled, uses, files.sources) if is_used else None
         if back is not None:
             back.root, back.is_complete = root, is_complete
         return back
 
-    return _variants(template, attempt, "objects" if plain else "keys")
+    return _variants(template, attempt, plain or "keys")
 
 
 def _variants(template: Source, attempt: Callable[[Holes], Back | None], first: Holes) -> tuple[Back, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 
 from nodelint.base.types import TYPE_CHECKING
@@ -27,6 +27,7 @@ from nodelint.text.source import YAML_NAMES
 
 if TYPE_CHECKING:
     from nodelint.forms.helm.overlay_releases import OverlayRelease
+    from nodelint.forms.lib.gotemplate.evaluate import Holes
 
 _LARGEST = 1 << 20
 """The most bytes of a values file that does not name Karpenter."""
@@ -66,25 +67,45 @@ def filled_charts(
     users = {release.path: release.by for release in with_defaults if _is_complete(release)}
     of_defaults = {release.path: release.unread for release in with_defaults}
     releases = [release for release in releases if release.given]
+    appliers = {} if each_release else _group_appliers(with_defaults)
     installed = {release.path for release in every}.difference(() if each_release else of_defaults)
     with_defaults = with_defaults if each_release else []
     given = [*_list_file_releases(defaults, sources, releases, each_release), *releases]
     overlaid = [release for release in of_overlays if release.given]
     subcharts.add_releases([*given, *overlaid, *with_defaults], installed, users)
-    for path, (values, templates) in charts.items():
-        is_inner = subcharts.gives_values(path, each_release)
-        for variants in _fill_all(templates, values, uses, files, None, each_release):
-            made = make_built(variants, values, fixing=True)
-            yield made._replace(
-                values=next(iter(own_roots(values)), None),
-                is_installed=is_inner or path in installed,
-                unread=of_defaults.get(path),
-                user=users[path][1] if path in users else "",
-            )
+    for path in charts:
+        is_installed = subcharts.gives_values(path, each_release) or path in installed
+        user = users[path][1] if path in users else ""
+        for made in _fill_own(charts[path], files, uses, each_release, appliers.get(path, ())):
+            yield made._replace(is_installed=is_installed, unread=of_defaults.get(path), user=user)
     yield from _fill_releases(every_chart, files, given, each_release)
     yield from _fill_overlaid(charts, files, overlaid, each_release)
     yield from _fill_defaults(every_chart, files, with_defaults)
     yield from _fill_subcharts(every_chart, files, subcharts, each_release)
+
+
+def _group_appliers(releases: Iterable[ChartRelease | OverlayRelease]) -> dict[str, list[tuple[str, str]]]:
+    """Return what installs each chart with its default values, by the path of these."""
+    appliers: dict[str, list[tuple[str, str]]] = {}
+    for release in releases:
+        appliers.setdefault(release.path, []).append(release.by)
+    return appliers
+
+
+def _fill_own(
+    chart: tuple[Source, list[Source]],
+    files: ChartFiles,
+    uses: Uses,
+    each_release: bool,
+    appliers: Sequence[tuple[str, str]],
+) -> Iterator[Built]:
+    """Yield the templates of a chart rendered with its default values. `appliers` install it with these."""
+    values, templates = chart
+    own = next(iter(own_roots(values)), None)
+    first, *others = appliers or [("", "")]
+    for variants in _fill_all(templates, values, uses, files, own if appliers else None, each_release):
+        made = make_built(variants, values, fixing=True)
+        yield made._replace(applied_by=first, also_applied_by=tuple(others), values=own)
 
 
 def _list_file_releases(
@@ -208,10 +229,11 @@ def _fill_all(
     """Yield the rendered templates of a chart that use some of the values.
 
     With `all_of_them`, yield all templates if at least one uses some values, in a condition too, or if values may
-    disable the whole chart. `is_complete`: no further values are set.
+    disable the whole chart. With the values of a release (`root`), yield each template: its cluster gets it, and may
+    run a release of its own. `is_complete`: no further values are set.
     """
 
-    def filled(template: Source, plain: bool = False) -> tuple[Back, ...]:
+    def filled(template: Source, plain: Holes | None = None) -> tuple[Back, ...]:
         if makes_other_kinds(template):
             return ()
         make = partial(fill_template, template, values, uses, files, root, plain, is_complete)
@@ -223,7 +245,9 @@ def _fill_all(
     for template, variants in zip(templates, found, strict=True):
         whole = variants
         if is_whole and (not variants or variants[0].leaves_out):
-            whole = filled(template, plain=True) or variants
+            whole = filled(template, "objects") or variants
+        elif not variants and root is not None:
+            whole = filled(template, "keys")
         if whole:
             yield whole
 

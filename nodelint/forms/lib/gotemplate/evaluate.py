@@ -125,8 +125,13 @@ def fill(
 
 
 def fill_text(text: str, parts: Iterable[Part], dot: object) -> list[OwnPiece]:
-    """Return the text that a template prints for `dot` alone, in pieces. Raise `BudgetSpent` and `Unresolved`."""
-    return _Filler(text, None, "code", NO_CHART, WorkBudget(size=_MOST)).rendered(text, parts, dot)[0]
+    """Return the text that a template prints for `dot` alone, in pieces. Raise `BudgetSpent` and `Unresolved`.
+
+    Nobody sets further values: what is empty is printed as empty.
+    """
+    filler = _Filler(text, None, "code", NO_CHART, WorkBudget(size=_MOST))
+    filler.is_complete = True
+    return filler.rendered(text, parts, dot)[0]
 
 
 class _Filler(TemplateEvaluator):

@@ -22,7 +22,7 @@ from nodelint.forms.lib.gotemplate.sprig_values import (
     truth,
 )
 from nodelint.forms.lib.gotemplate.syntax import BadTemplate, Code, Definition, Part, Pipeline, parse
-from nodelint.forms.lib.gotemplate.value_sizes import size_made, size_of, steps_for
+from nodelint.forms.lib.gotemplate.value_sizes import ENCODING, size_made, size_of, steps_for
 from nodelint.text.nodes import Node, SourceText
 from nodelint.text.unknown_value import UNKNOWN
 
@@ -188,6 +188,9 @@ class TemplateEvaluator(ABC):
             self.note_refusal(name, args)
         self.budget.spend(steps_for(name, args))
         self.budget.require(size_made(name, args))
+        only = args[0] if len(args) == 1 and self.is_complete and name in ENCODING else None
+        if isinstance(only, Node) and only.kind != "scalar" and not truth(only):
+            return TracedText([("[]" if only.kind == "sequence" else "{}", None)], free=True)
         found = self.change(name, args) if name in _CHANGING and args else call(name, args)
         if isinstance(found, TracedText):
             self.budget.spend(0, found.size)

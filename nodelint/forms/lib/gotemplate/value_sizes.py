@@ -20,7 +20,8 @@ _OF_OUTERMOST = frozenset(
     )
 )
 """Functions that process a list or map without looking into its items."""
-_ENCODING = frozenset(("mustToJson", "mustToRawJson", "toJson", "toRawJson", "toYaml"))
+ENCODING = frozenset(("mustToJson", "mustToRawJson", "toJson", "toRawJson", "toYaml"))
+"""Functions that print a value as JSON or YAML."""
 _COMPARING = frozenset(("has", "mustHas", "mustUniq", "mustWithout", "uniq", "without"))
 
 
@@ -77,7 +78,7 @@ def _size_of(value: object, sizes: dict[int, int], depth: int) -> int:
 
 def size_made(name: str, args: Sequence[object]) -> int:
     """Return an upper bound for the size of a function's result. 0 if the function does not repeat its arguments."""
-    if name in _ENCODING:
+    if name in ENCODING:
         return 8 * sum(map(size_of, args))
     if name in ("split", "splitList", "splitn"):
         return 16 * _text_size(args[-1]) if args else 0
