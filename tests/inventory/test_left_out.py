@@ -281,7 +281,8 @@ LIMITS = {
     """,
     # a report shows fewer than there are, and counts the rest
     SHOWN: """
-        report/cost.py:_MOST_WORKLOADS report/migrate.py:_MOST_FAMILIES report/plan_cost.py:_MOST_POOLS
+        report/cost.py:_MOST_WORKLOADS report/migrate.py:_MOST_FAMILIES report/migrate.py:_MOST_PLACES
+        report/plan_cost.py:_MOST_POOLS
         report/pools_html.py:_MOST_IN_MATRIX report/pools_html.py:_MOST_MATRICES report/pools_html.py:_MOST_TYPES
         report/pools_html.py:_MOST_WORKLOADS
         report/why_html.py:_MOST_NODES report/why_markdown.py:_MOST_NODES report/why_text.py:_MOST_NODES
