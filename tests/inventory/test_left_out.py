@@ -276,7 +276,8 @@ LIMITS = {
         forms/terraform/controller_releases.py:_LARGEST model/iam_statements.py:_LARGEST
         files/git/old_revision.py:_LARGEST plan/releases.py:_LARGEST releases/siblings.py:_LARGEST
         files/related.py:_LARGEST forms/lib/missing_sources.py:_LARGEST forms/helm/program_releases.py:_LARGEST
-        plan/changed_archives.py:_LARGEST plan/changed_programs.py:_LARGEST plan/changed_hidden.py:_LARGEST plan/imported_files.py:_LARGEST
+        plan/changed_archives.py:_LARGEST
+        plan/changed_programs.py:_LARGEST plan/changed_hidden.py:_LARGEST plan/imported_files.py:_LARGEST
     """,
     # a report shows fewer than there are, and counts the rest
     SHOWN: """
