@@ -8,6 +8,7 @@ from nodelint.base.types import TYPE_CHECKING
 from nodelint.files import safe_read
 from nodelint.files.file_kinds import may_hold_objects
 from nodelint.files.gate import gate
+from nodelint.forms.lib.chart_places import CHART
 from nodelint.forms.lib.variable_inputs import may_be_script
 from nodelint.forms.registry import TABLE
 from nodelint.inventory.gaps import list_gaps
@@ -87,8 +88,6 @@ def _has_other_chart(sides: tuple[Read, Read], place: str, reason: str) -> bool:
     """
     if not reason.endswith(NOT_TAKEN):
         return False
-    from nodelint.forms.lib.chart_places import CHART
-
     chart = os.path.dirname(place)
     while chart and not gate.is_file(os.path.join(sides[1].root, chart, CHART)):
         chart = os.path.dirname(chart)

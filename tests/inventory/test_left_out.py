@@ -277,6 +277,7 @@ LIMITS = {
         forms/terraform/controller_releases.py:_LARGEST model/iam_statements.py:_LARGEST
         files/git/old_revision.py:_LARGEST plan/releases.py:_LARGEST releases/siblings.py:_LARGEST
         files/related.py:_LARGEST forms/lib/missing_sources.py:_LARGEST forms/helm/program_releases.py:_LARGEST
+        plan/changed_archives.py:_LARGEST
         plan/changed_programs.py:_LARGEST plan/changed_hidden.py:_LARGEST plan/imported_files.py:_LARGEST
     """,
     # a report shows fewer than there are, and counts the rest
@@ -332,7 +333,8 @@ LIMITS = {
         inventory/switched_off.py:_LEVELS
         forms/terraform/missing_sources.py:_DEEPEST forms/terraform/missing_sources.py:_MOST_MODULES
         plan/changed_programs.py:_MOST_FILES plan/changed_hidden.py:_MOST_FILES plan/imported_files.py:_MOST_FILES
-        plan/imported_files.py:_MOST_DATA plan/changed_places.py:_MOST
+        plan/imported_files.py:_MOST_DATA plan/changed_places.py:_MOST plan/changed_archives.py:_MOST_UNPACKED
+        plan/changed_inputs.py:_MOST_OF_MODULES
         forms/flux/kustomizations.py:_MOST_LEVELS edits/__init__.py:_MOST_REMOVED edits/restructuring.py:_MOST_STEPS
         rule/clusters.py:_MOST rule/clusters.py:_MOST_VERSIONS lint/older_release.py:_LONGEST
         lsp/around.py:_MOST_OVERLAYS model/evidence.py:_FURTHER

@@ -21,8 +21,8 @@ _PATH = re.compile(
 )
 _USED = re.compile(r"\.(?:StateValues|Values)\b(?:\s*\.([A-Za-z_]\w*)|\s*\|\s*get\s+\"(\w+)\")?")
 """A value that the code of a helmfile uses. Without a name, the code uses all of them."""
-_RELEASE = re.compile(r"(?m)^([ \t]*)-[ \t]+name:[^\n]*\n(?:(?:\1[ \t]+[^\n]*|[ \t]*)\n)*+(?:\1[ \t]+[^\n]+\Z)?")
-"""A release of a helmfile with template code: its lines are indented more than its dash."""
+_RELEASE = re.compile(r"[ \t]*-[ \t]+name:")
+"""The first line of a release of a helmfile."""
 _CHART = re.compile(r"\bchart:[ \t]*([^\n]*)")
 _ANCHOR = re.compile(r"(?:^|[\s\[{,])&\w")
 _FROM_ENVIRONMENT = re.compile(r"\b(?:env|requiredEnv)\s+[\"`']([A-Za-z_]\w*)")
@@ -62,12 +62,22 @@ def list_unread_values(chart: str, files: UnreadInputs) -> Iterator[InputText]:
 def _cut_other_releases(text: str, chart: str) -> str:
     """Return a helmfile without the releases that install one other chart only, and share nothing by an anchor."""
 
-    def cut(release: re.Match[str]) -> str:
-        charts = _CHART.findall(release[0])
-        is_other = len(charts) == 1 and "{{" not in charts[0] and not names_chart(f"path: {charts[0]}", chart)
-        return "" if is_other and not _ANCHOR.search(release[0]) else release[0]
+    found: list[str] = []
+    release: list[str] = []
+    for line in [*text.splitlines(keepends=True), ""]:
+        # The lines of a release are indented more than its dash.
+        if release and (not line or (line.strip() and _indent(line) <= _indent(release[0]))):
+            part = "".join(release)
+            charts = _CHART.findall(part)
+            is_other = len(charts) == 1 and "{{" not in charts[0] and not names_chart(f"path: {charts[0]}", chart)
+            found += [] if is_other and not _ANCHOR.search(part) else [part]
+            release = []
+        (release if release or _RELEASE.match(line) else found).append(line)
+    return "".join(found)
 
-    return _RELEASE.sub(cut, text)
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip())
 
 
 def _list_secrets(source: Source, chart: str, files: UnreadInputs) -> Iterator[InputText]:
