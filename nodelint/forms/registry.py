@@ -303,7 +303,7 @@ class FormTable:
     def of_language(self, path: str) -> FormRow | None:
         """Return the form in whose own language a file is written, with or without objects. None for other files."""
         for row in self.rows:
-            if row.endings and path.endswith((*row.endings, *row.inputs, *row.heads)):
+            if row.endings and path.endswith((*row.endings, *row.inputs, *row.heads, *row.paths.above)):
                 return row
         return None
 

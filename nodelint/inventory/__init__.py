@@ -64,8 +64,8 @@ class Inventory(NamedTuple):
 
     @property
     def unbuilt(self) -> list[Gap]:
-        """Return the gaps of overlays that could not be rendered."""
-        return [gap for gap in self.gaps if gap.what == "overlay"]
+        """Return the gaps of overlays that could not be rendered, and of modules that their tool cannot read."""
+        return [gap for gap in self.gaps if gap.what == "overlay" or (gap.what == "module" and gap.fails)]
 
     def auto_mode_objects(self) -> Iterator[Object]:
         """Yield the NodePools and classes of EKS Auto Mode."""
@@ -360,10 +360,11 @@ def _note_unread(found: Discovery, inventory: Inventory) -> None:
         from nodelint.inventory.unread_inputs import find_broken_installs
 
         found.unreadable += find_broken_installs(found)
-    _add_failing(found, [overlay.path for overlay in inventory.unbuilt if overlay.fails])
-    for overlay in inventory.unbuilt:
+    failing = [overlay for overlay in inventory.unbuilt if overlay.fails and overlay.what == "overlay"]
+    _add_failing(found, [overlay.path for overlay in failing])
+    for overlay in failing:
         place = str(overlay.file_place)
-        if overlay.fails and all(path != place for path, _ in found.unreadable):
+        if all(path != place for path, _ in found.unreadable):
             found.unreadable.append((place, f"not built: {overlay.reason}"))
 
 

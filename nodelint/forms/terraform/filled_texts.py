@@ -14,6 +14,7 @@ from nodelint.forms.terraform.evaluate import EvaluationBudget
 from nodelint.forms.terraform.file_blocks import TerraformBlock
 from nodelint.forms.terraform.fill import ENDS, FileFiller, Origins, fill_template
 from nodelint.forms.terraform.modules import ModuleFiles
+from nodelint.forms.terraform.terragrunt import TerragruntCall
 from nodelint.forms.terraform.values import Modules, TerraformModule
 from nodelint.text import Source
 from nodelint.text.limits import note_fault
@@ -39,6 +40,7 @@ class FilledText(NamedTuple):
     - `own`: the variable file for this rendering only.
     - `way`: the number of this rendering, and how many there are: one for each call of the module or template.
     - `needs_values`: as in `Built`.
+    - `unit`: the Terragrunt unit that applies it.
     """
 
     template: Source
@@ -49,6 +51,7 @@ class FilledText(NamedTuple):
     own: Source | None = None
     way: tuple[int, int] = (0, 1)
     needs_values: bool = False
+    unit: TerragruntCall | None = None
 
 
 def any_filled(sources: Sequence[Source]) -> bool:
@@ -149,7 +152,7 @@ def _of_template(source: Source, modules: Modules) -> Iterator[FilledText]:
         for number, (evaluator, module) in enumerate(calls):
             evaluator.budget = modules.budget
             filled = fill_template(evaluator)
-            if filled is None or not filled.values:
+            if filled is None or not (filled.values or _is_unread(module)):
                 continue
             # Each environment and each call of a module has an object of its own, also where all hold the same.
             own = module.own.path if module.own is not None else ""
@@ -162,9 +165,8 @@ def _of_template(source: Source, modules: Modules) -> Iterator[FilledText]:
                 _say_broken(source, [0], _BROKEN_FILE)
             else:
                 way = number, len(calls)
-                yield FilledText(
-                    source, result, filled, module.label, module.root, module.own, way, module.needs_values
-                )
+                made = FilledText(source, result, filled, module.label, module.root, module.own, way)
+                yield made._replace(needs_values=module.needs_values, unit=module.unit)
     except BudgetSpent as limit:
         give_up(source, limit)
     except Exception as error:
@@ -199,10 +201,14 @@ def _of_module(module: TerraformModule, files: Sequence[Source]) -> Iterator[Fil
             _say_broken(source, broken)
             filled, _ = _fill(module, source, used, broken)
             result = _read(source, filled)
-        if result is not None and filled.values:
-            yield FilledText(
-                source, result, filled, module.label, module.root, module.own, needs_values=module.needs_values
-            )
+        if result is not None and (filled.values or _is_unread(module)):
+            made = FilledText(source, result, filled, module.label, module.root, module.own)
+            yield made._replace(needs_values=module.needs_values, unit=module.unit)
+
+
+def _is_unread(module: TerraformModule) -> bool:
+    """Return whether Terragrunt cannot read the unit that applies a module, so that its values are not known."""
+    return module.unit is not None and module.unit.is_unread
 
 
 _BROKEN = "a text of this block is no YAML once its values are filled in: it is judged as it is written"

@@ -60,9 +60,11 @@ class _TerraformRun:
         given = [
             os.path.abspath(segment.node.source.path) for segment in text.filled.segments if segment.node is not None
         ]
-        parts = tuple(
-            dict.fromkeys((*built.parts, *given, *([os.path.abspath(own.path)] if own is not None else [])))
-        )
+        files = [
+            *(text.unit.files if text.unit is not None else ()),
+            *([os.path.abspath(own.path)] if own is not None else []),
+        ]
+        parts = tuple(dict.fromkeys((*built.parts, *given, *files)))
         return built._replace(
             cluster=cluster,
             label=text.caller,

@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from nodelint.base.budget import BudgetSpent
 from nodelint.base.tuples import NamedTuple
 from nodelint.base.types import TYPE_CHECKING
 from nodelint.files.gate import gate
 from nodelint.forms.lib.made_nodes import mapping, scalar
+from nodelint.forms.registry import TERRAFORM
 from nodelint.forms.requests import FolderUse
 from nodelint.forms.terraform.evaluate import EvaluationBudget, ExpressionEvaluator, NameScope
 from nodelint.forms.terraform.file_blocks import TerraformBlock
 from nodelint.forms.terraform.functions.table import call_function
+from nodelint.forms.terraform.hclcheck import find_hcl_problem
 from nodelint.forms.terraform.nodes import unknown
 from nodelint.forms.terraform.parsed import parse_text
 from nodelint.forms.terraform.template import Evaluator
 from nodelint.model.finding import Span
 from nodelint.text.limits import note_limit, note_more
 from nodelint.text.nodes import Node
+from nodelint.text.unknown_value import UNKNOWN
 
 if TYPE_CHECKING:
     from nodelint.forms.lib.unread_inputs import UnreadInputs
@@ -31,6 +35,7 @@ _MOST_FOLDERS = 20_000
 """The most folders of a repository that are searched."""
 _MOST_CALLS = 400
 """The most Terragrunt files that call one module."""
+_SOURCE = r'(?m)^[ \t]*source[ \t]*=[ \t]*"(?:\$\{get_(repo_root|terragrunt_dir)\(\)\}/+|(?=\.))([^"$?:\n]+)'
 _DEEPEST = 10
 """The most nested files that include or read each other."""
 
@@ -38,11 +43,48 @@ Reader = Callable[[str], "Source | None"]
 
 
 class TerragruntCall(NamedTuple):
-    """A Terragrunt file that calls a module, its folder, and the inputs that it passes."""
+    """A Terragrunt unit that calls a module: its file, its folder, and the inputs that it passes.
+
+    `files` are the Terragrunt files that it reads, by absolute path, with its own. If Terragrunt cannot parse one of
+    them, every input is unknown.
+    """
 
     source: Source
     folder: str
     given: Mapping[str, Node]
+    files: Mapping[str, Source]
+
+    @property
+    def is_unread(self) -> bool:
+        """Return whether Terragrunt cannot parse one of its files."""
+        return isinstance(self.given, _UnknownInputs)
+
+
+class _UnknownInputs(Mapping[str, Node]):
+    """The inputs of a unit that Terragrunt cannot read: it may pass any of them. `at` is the reason's place."""
+
+    def __init__(self, at: Node) -> None:
+        self._at = at
+
+    def __getitem__(self, name: str) -> Node:
+        return self._at
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(())
+
+    def __len__(self) -> int:
+        return 0
+
+
+def find_unit_problem(files: Iterable[Source]) -> tuple[Source, int, str] | None:
+    """Return the first file of a unit that Terragrunt cannot parse, with the offset and the reason. None if it can
+    parse all of them.
+    """
+    for source in files:
+        found = find_hcl_problem(source.text)
+        if found is not None:
+            return source, *found
+    return None
 
 
 def terragrunt_calls(home: str, read: Reader, budget: EvaluationBudget) -> dict[str, list[TerragruntCall]]:
@@ -53,17 +95,35 @@ def terragrunt_calls(home: str, read: Reader, budget: EvaluationBudget) -> dict[
         source = read(path)
         if source is None:
             continue
-        file = TerragruntFile(source, os.path.dirname(path), home, read, budget)
+        files = {path: source}
+        file = TerragruntFile(source, os.path.dirname(path), home, _note_files(read, files), budget)
         module = file.module()
         if module is None:
             continue
         if len(found.setdefault(module, [])) < _MOST_CALLS:
-            found[module].append(TerragruntCall(source, file.folder, file.inputs()))
+            given: Mapping[str, Node] = file.inputs()
+            problem = find_unit_problem(files.values())
+            if problem is not None:
+                broken, offset, _ = problem
+                given = _UnknownInputs(Node(broken, offset, offset, "scalar", "plain", UNKNOWN))
+            found[module].append(TerragruntCall(source, file.folder, given, files))
         else:
             beyond.setdefault(module, []).append(path)
     for paths in beyond.values():
         note_more(paths[0], _MOST_CALLS + len(paths), _MOST_CALLS, "Terragrunt units of one module")
     return found
+
+
+def _note_files(read: Reader, files: dict[str, Source]) -> Reader:
+    """Return `read` so that it notes in `files` the Terragrunt files that it reads."""
+
+    def note(path: str) -> Source | None:
+        source = read(path)
+        if source is not None and path.endswith(TERRAFORM.paths.above):
+            files[path] = source
+        return source
+
+    return note
 
 
 def list_units(home: str, read: Reader, budget: EvaluationBudget) -> dict[str, list[str]]:
@@ -138,7 +198,18 @@ class TerragruntFile:
                 if not path.startswith((".", "/")):
                     return None
                 return os.path.normpath(os.path.join(self.folder, path))
-        return next(filter(None, (file.module() for file in self._included())), None)
+        found = next(filter(None, (file.module() for file in self._included())), None)
+        return found or (self._module_as_written() if find_unit_problem([self.source]) is not None else None)
+
+    def _module_as_written(self) -> str | None:
+        """Return the folder of the module that the text of a file names that cannot be parsed. None if it names
+        none.
+        """
+        found = re.search(_SOURCE, self.source.text)
+        if found is None:
+            return None
+        folder = self.home if found[1] == "repo_root" else self.folder
+        return os.path.normpath(os.path.join(folder, found[2].replace("//", "/")))
 
     @property
     def source_of_module(self) -> HclExpression | None:

@@ -66,6 +66,7 @@ class TerraformModule:
         """
         self.needs_values = False
         """Whether it lacks a value for which variable files are there: it is applied with one of them alone."""
+        self.unit: TerragruntCall | None = None
         self.folder = folder
         self.root = root
         self.label = label
@@ -300,14 +301,13 @@ class Modules(ModuleFiles):
         Without units, return it by itself, and once for the variable files of each environment. If the command line
         names variable files, only these are used.
         """
-        calls = self.find_terragrunt_calls(folder)
-        if calls:
-            return [
-                TerraformModule(
-                    self, folder, c.given, c.folder, os.path.relpath(c.folder, folder).replace(os.sep, "/")
-                )
-                for c in calls
-            ]
+        units = []
+        for call in self.find_terragrunt_calls(folder):
+            label = os.path.relpath(call.folder, folder).replace(os.sep, "/")
+            units.append(TerraformModule(self, folder, call.given, call.folder, label))
+            units[-1].unit = call
+        if units:
+            return units
         found = [TerraformModule(self, folder, None, folder, "")]
         declared = {name for word, name in found[0].declared if word == "var"}
         for source in environment_files(folder, self.source):
@@ -383,7 +383,7 @@ class Modules(ModuleFiles):
                 inside = evaluator.inside(names)
                 args = {name: inside.value(value) for name, value in given.items()}
                 made = TerraformModule(self, folder, args, caller.root, label + own, caller.own, is_off)
-                made.needs_values = caller.needs_values
+                made.needs_values, made.unit = caller.needs_values, caller.unit
                 yield made
 
     def variable_files(self, folder: str) -> dict[str, Node]:
