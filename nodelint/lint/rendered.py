@@ -76,6 +76,8 @@ class Replacement:
     def is_judged(self, skip: Gap, rules: Mapping[str, Rule]) -> bool:
         """Return whether the skipped part of a file is judged in its rendered manifests."""
         path = os.path.abspath(skip.path) if skip.path else ""
+        if skip.fails:
+            return False  # the rendered text is no YAML
         if path in self._filled and skip.rule is not None and skip.fact is None:
             return is_about_defaults(rules[skip.rule])
         if path in self._filled and skip.rule is None and skip.object is None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from nodelint.base.budget import RUN, BudgetSpent
 from nodelint.base.tuples import NamedTuple
@@ -18,7 +18,7 @@ from nodelint.forms.terraform.terragrunt import TerragruntCall
 from nodelint.forms.terraform.values import Modules, TerraformModule
 from nodelint.text import Source
 from nodelint.text.limits import note_fault
-from nodelint.text.syntax_errors import SyntaxProblem
+from nodelint.text.syntax_errors import RenderingProblem
 
 _FILLED = ("resource", "module", "data", "locals")
 """Blocks that create objects, or contain them."""
@@ -162,7 +162,7 @@ def _of_template(source: Source, modules: Modules) -> Iterator[FilledText]:
             seen.add(mark)
             result = _read(source, filled)
             if result is None:
-                _say_broken(source, [0], _BROKEN_FILE)
+                _say_broken(source, _broken(source, filled, [0]), "the file")
             else:
                 way = number, len(calls)
                 made = FilledText(source, result, filled, module.label, module.root, module.own, way)
@@ -199,7 +199,7 @@ def _of_module(module: TerraformModule, files: Sequence[Source]) -> Iterator[Fil
         if result is None:
             broken = _broken(source, filled, starts)
             _say_broken(source, broken)
-            filled, _ = _fill(module, source, used, broken)
+            filled, _ = _fill(module, source, used, frozenset(broken))
             result = _read(source, filled)
         if result is not None and (filled.values or _is_unread(module)):
             made = FilledText(source, result, filled, module.label, module.root, module.own)
@@ -211,17 +211,20 @@ def _is_unread(module: TerraformModule) -> bool:
     return module.unit is not None and module.unit.is_unread
 
 
-_BROKEN = "a text of this block is no YAML once its values are filled in: it is judged as it is written"
-_BROKEN_FILE = "the file is no YAML once its values are filled in: it is judged as it is written"
+_INDENT = re.compile(r"(?m)^[ \t]+%\{[^}\n]*~\}[ \t]*$")
+"""A directive that leaves its indent in front of the next line."""
 
 
-def _say_broken(source: Source, blocks: Iterable[int], reason: str = _BROKEN) -> None:
-    """Record that the texts of these blocks are judged unrendered, because the rendered text cannot be parsed."""
-    for start in sorted(blocks):
-        inside = (document.start for document in source.documents if document.root is not None)
-        at = next((offset for offset in inside if offset >= start), None)
-        if at is not None and all(aside.offset != at for aside in source.set_aside):
-            source.set_aside.append(SyntaxProblem(at, reason))
+def _say_broken(source: Source, blocks: Mapping[int, str], what: str = "a text of this block") -> None:
+    """Record that the texts of blocks are judged unrendered. `blocks` has the reason for the start of each block."""
+    for start, reason in sorted(blocks.items()):
+        inside = (document for document in source.documents if document.root is not None)
+        document = next((document for document in inside if document.start >= start), None)
+        if document is not None and all(aside.offset != document.start for aside in source.set_aside):
+            indent = _INDENT.search(source.text, document.start, document.end)
+            hint = f"; the indent before `{indent[0].strip()}` stays, in front of the next line" if indent else ""
+            message = f"{what} is no YAML once its values are filled in ({reason}{hint}): it is judged as it is written"
+            source.set_aside.append(RenderingProblem(document.start, message))
 
 
 def _mark_parts(source: Source, used: Origins) -> None:
@@ -264,19 +267,19 @@ def _read(source: Source, filled: Filled) -> Source | None:
     result = Source.from_text(source.path, filled.text, source.also)
     result.part = source.part
     bad = len(result.problems) + len(result.set_aside)
-    aside = sum(aside.message not in (_BROKEN, _BROKEN_FILE) for aside in source.set_aside)
+    aside = sum(not isinstance(aside, RenderingProblem) for aside in source.set_aside)
     return None if bad > len(source.problems) + aside else result
 
 
-def _broken(source: Source, filled: Filled, starts: Sequence[int]) -> frozenset[int]:
-    """Return which of the blocks that begin at `starts` render to text that cannot be parsed, by their offsets."""
+def _broken(source: Source, filled: Filled, starts: Sequence[int]) -> dict[int, str]:
+    """Return why blocks that begin at `starts` render to text that cannot be parsed, by their offsets."""
     result = Source.from_text(source.path, filled.text, source.also)
-    offsets = [problem.offset for problem in result.problems] + [set_aside.offset for set_aside in result.set_aside]
-    found = set()
+    found: dict[int, str] = {}
     segments = [segment.at for segment in filled.segments]
-    for offset in offsets:
-        at = max((n for n, start in enumerate(segments) if start <= offset), default=0)
+    for problem in (*result.problems, *result.set_aside):
+        at = max((n for n, start in enumerate(segments) if start <= problem.offset), default=0)
         within = filled.segments[at]
-        place = within.start if within.code is not None else within.start + offset - within.at
-        found.add(max((start for start in starts if start <= place), default=0))
-    return frozenset(found)
+        place = within.start if within.code is not None else within.start + problem.offset - within.at
+        reason = f"line {source.position(place).line}: {problem.message}"
+        found.setdefault(max((start for start in starts if start <= place), default=0), reason)
+    return found

@@ -64,7 +64,7 @@ class _TerraformRun:
             *(text.unit.files if text.unit is not None else ()),
             *([os.path.abspath(own.path)] if own is not None else []),
         ]
-        parts = tuple(dict.fromkeys((*built.parts, *given, *files)))
+        parts = tuple(dict.fromkeys((*built.parts, *given, *map(os.path.abspath, files))))
         return built._replace(
             cluster=cluster,
             label=text.caller,

@@ -24,8 +24,8 @@ def list_inputs(
 ) -> Iterator[str]:
     """Yield the absolute paths of module files that hold objects or are inputs of rendered manifests.
 
-    Terragrunt units that call such a module are yielded as well, with the Terragrunt files that they read. `paths` are
-    all requested files.
+    Terragrunt units that call such a module are yielded as well, with the files that they read. `paths` are all
+    requested files.
     """
     modules: set[str] = set()
     read_by_units = [part for built in builds for part in built.parts if part.endswith(TERRAFORM.paths.above)]
