@@ -78,7 +78,7 @@ class FormRow:
 
     - `applies_folders`: it renders a folder as a controller changes it (`apply_folder`).
     - `installs`: words in a text that may pass values to a chart; `installing_name`: part of the name of such a file.
-    - `applies`: words that occur together in a file that changes the objects of a folder.
+    - `applies`: words that occur together in a file that changes the objects of other files.
     - `kinds`: kinds of objects with values of a chart.
     - `uses`: words in a text that may use a remote chart or module.
 
@@ -411,6 +411,7 @@ TERRAFORM = FormRow(
     hosts=("tf", "tofu", "hcl", "opentofu"),
     styles=("hcl", "hcl-blocks"),
     installing_words=("helm_release", "enable_karpenter", "argocd_application"),
+    applies=(b'_manifest"',),
     paths=PathsInTexts(
         endings=(".tf", ".tofu", ".tf.json", ".tofu.json", ".hcl"),
         script_words=(b"-var-file",),

@@ -308,7 +308,7 @@ def _add_failing(found: Discovery, failing: Iterable[str]) -> None:
 
 def read_needed_files(found: Discovery, each_release: bool = False) -> None:
     """Add to the sources the files without Karpenter's name that forms need to render."""
-    applying = found.applying if found.sources else []
+    applying = found.applying if found.sources or holds_objects_as_inputs(found) else []
     for row in TABLE.rows:
         inside = [f"/{folder}/" for folder in row.folders] if found.sources else []
         if any(folder in f"/{path}" for folder in inside for path in found.seen):
@@ -329,6 +329,18 @@ def read_needed_files(found: Discovery, each_release: bool = False) -> None:
             run.named, run.values = found.named, found.values
             with _noted(found.sources, row):
                 row.load().read_needed_files(run)
+
+
+def holds_objects_as_inputs(found: Discovery) -> bool:
+    """Return whether a file with inputs of modules may hold an object, which a requested module prints."""
+    if not found.applying:
+        return False
+    from nodelint.forms.lib.values import read
+
+    endings = (*TABLE.module_inputs, *TABLE.above)
+    inputs = (read(path) for path in sorted(found.glanced) if path.endswith(endings))
+    texts = (source.text for source in inputs if source is not None)
+    return any("apiVersion" in text and "karpenter." in text for text in texts)
 
 
 def read_named_templates(found: Discovery) -> None:

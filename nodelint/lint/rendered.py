@@ -38,7 +38,8 @@ class Replacement:
     def __init__(self, built: Sequence[Built]) -> None:
         self._built = built
         sure = [built_text for built_text in built if not built_text.by_default]
-        self._replaced = {path for built_text in sure for path in built_text.replaces}
+        self._printed = {path for built_text in built for path in built_text.printed}
+        self._replaced = {path for built_text in sure for path in built_text.replaces} | self._printed
         self._parts = {path for built_text in built for path in built_text.parts}
         self._filled = {path for built_text in built if built_text.by_default for path in built_text.replaces}
         self._texts = [built_text.source.text for built_text in sure]
@@ -53,6 +54,7 @@ class Replacement:
             obj
             for obj in objects
             if not (obj.of_values and path_of(obj.source) in self._parts)
+            and path_of(obj.source) not in self._printed
             and (obj.source.masked or not self._is_replaced(obj.source))
         ]
 

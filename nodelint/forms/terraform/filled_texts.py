@@ -12,7 +12,7 @@ from nodelint.forms.given_up import give_up
 from nodelint.forms.lib.gotemplate.evaluate import Filled
 from nodelint.forms.terraform.evaluate import EvaluationBudget
 from nodelint.forms.terraform.file_blocks import TerraformBlock
-from nodelint.forms.terraform.fill import ENDS, FileFiller, Origins, fill_template
+from nodelint.forms.terraform.fill import ENDS, FileFiller, Origins, ReadManifests, fill_template
 from nodelint.forms.terraform.modules import ModuleFiles
 from nodelint.forms.terraform.terragrunt import TerragruntCall
 from nodelint.forms.terraform.values import Modules, TerraformModule
@@ -41,6 +41,7 @@ class FilledText(NamedTuple):
     - `way`: the number of this rendering, and how many there are: one for each call of the module or template.
     - `needs_values`: as in `Built`.
     - `unit`: the Terragrunt unit that applies it.
+    - `files`: the files whose objects it prints.
     """
 
     template: Source
@@ -52,6 +53,7 @@ class FilledText(NamedTuple):
     way: tuple[int, int] = (0, 1)
     needs_values: bool = False
     unit: TerragruntCall | None = None
+    files: ReadManifests = ReadManifests(set(), set())
 
 
 def any_filled(sources: Sequence[Source]) -> bool:
@@ -182,27 +184,27 @@ def _of_module(module: TerraformModule, files: Sequence[Source]) -> Iterator[Fil
     """
     RUN.check_time()
     used: Origins = set()
-    first: list[tuple[int, Filled]] = []  # with the number of used objects known at that time
+    first: list[tuple[int, Filled, ReadManifests]] = []  # with the number of used objects known at that time
     for source in files:
         known = len(used)
-        filled, own = _fill(module, source, used)
-        first.append((known, filled))
+        filled, own, read = _fill(module, source, used)
+        first.append((known, filled, read))
         used |= own
     for source in files:
         _mark_parts(source, used)
-    for source, (known, filled) in zip(files, first, strict=True):
+    for source, (known, filled, read) in zip(files, first, strict=True):
         if known != len(used):
-            filled, _ = _fill(module, source, used)
+            filled, _, read = _fill(module, source, used)
         file = module.modules.file(os.path.abspath(source.path))
         starts = [block.start for block in file.blocks] if file is not None else []
         result = _read(source, filled)
         if result is None:
             broken = _broken(source, filled, starts)
             _say_broken(source, broken)
-            filled, _ = _fill(module, source, used, frozenset(broken))
+            filled, _, read = _fill(module, source, used, frozenset(broken))
             result = _read(source, filled)
         if result is not None and (filled.values or _is_unread(module)):
-            made = FilledText(source, result, filled, module.label, module.root, module.own)
+            made = FilledText(source, result, filled, module.label, module.root, module.own, files=read)
             yield made._replace(needs_values=module.needs_values, unit=module.unit)
 
 
@@ -223,7 +225,9 @@ def _say_broken(source: Source, blocks: Mapping[int, str], what: str = "a text o
         if document is not None and all(aside.offset != document.start for aside in source.set_aside):
             indent = _INDENT.search(source.text, document.start, document.end)
             hint = f"; the indent before `{indent[0].strip()}` stays, in front of the next line" if indent else ""
-            message = f"{what} is no YAML once its values are filled in ({reason}{hint}): it is judged as it is written"
+            message = (
+                f"{what} is no YAML once its values are filled in ({reason}{hint}): it is judged as it is written"
+            )
             source.set_aside.append(RenderingProblem(document.start, message))
 
 
@@ -237,8 +241,8 @@ def _mark_parts(source: Source, used: Origins) -> None:
 
 def _fill(
     module: TerraformModule, source: Source, used: Origins, less: frozenset[int] = frozenset()
-) -> tuple[Filled, Origins]:
-    """Return a rendered file, and the objects that it prints.
+) -> tuple[Filled, Origins, ReadManifests]:
+    """Return a rendered file, the objects that it prints, and the files whose objects it prints.
 
     `less` are the offsets of blocks that stay unrendered.
     """
@@ -250,7 +254,7 @@ def _fill(
     filled = filler.fill(
         block for block in file.blocks if _is_filled(source, block, used) and block.start not in less
     )
-    return filled, filler.used
+    return filled, filler.used, filler.files
 
 
 def _is_filled(source: Source, block: TerraformBlock, used: Origins) -> bool:

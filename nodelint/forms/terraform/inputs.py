@@ -271,7 +271,7 @@ class TerraformInputs:
             yield from self._list_given(place, name, steps)
 
     def _list_callers(self, folder: str, call: str) -> Iterator[tuple[TerraformFile, TerraformBlock]]:
-        wanted = re.match(r"module\.(\S+) of ([^,]*)", call)
+        wanted = re.match(r"(?:\S*\]\.)?module\.([\w.-]+)\S* of ([^,]*)", call)
         home = os.path.normpath(os.path.join(folder, wanted[2])) if wanted is not None and wanted[2] else ""
         for path in self.modules.callers(folder):
             around = os.path.dirname(path)

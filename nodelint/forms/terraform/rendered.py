@@ -38,9 +38,13 @@ def filled_by_terraform(sources: Sequence[Source], each_release: bool = False) -
         from nodelint.forms.terraform.plain_texts import list_plain_texts
 
         filled += list_plain_texts(sources, run.files, filled)
+    unchanged = {path for text in filled for path in text.files.unchanged}
     for text in filled:
         path = os.path.abspath(text.template.path)
-        yield run.build(text)._replace(settle=run.settle(path))
+        printed = tuple(sorted(text.files.changed - unchanged))
+        if all(path not in other.files.changed - unchanged for other in filled):
+            built = run.build(text)._replace(settle=run.settle(path))
+            yield built._replace(replaces=(*built.replaces, *printed), printed=printed)
 
 
 class _TerraformRun:

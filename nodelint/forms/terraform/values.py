@@ -7,6 +7,7 @@ its default. An empty default is meant to be replaced: it is unknown.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 
@@ -374,7 +375,7 @@ class Modules(ModuleFiles):
     ) -> Iterator[TerraformModule]:
         home = os.path.dirname(os.path.abspath(file.source.path))
         around = os.path.relpath(home, folder).replace(os.sep, "/")
-        label = f"module.{'.'.join(block.names)} of {around}"
+        name = f"module.{'.'.join(block.names)}"
         for caller in self.variants(home, depth + 1):
             evaluator = caller.evaluator(file.source)
             own = f", {os.path.relpath(caller.own.path, caller.root)}" if caller.own is not None else ""
@@ -382,7 +383,8 @@ class Modules(ModuleFiles):
             for names in instances(given, evaluator):
                 inside = evaluator.inside(names)
                 args = {name: inside.value(value) for name, value in given.items()}
-                made = TerraformModule(self, folder, args, caller.root, label + own, caller.own, is_off)
+                label = f"{_name_outer(caller.label)}{name}{_name_instance(names)} of {around}{own}"
+                made = TerraformModule(self, folder, args, caller.root, label, caller.own, is_off)
                 made.needs_values, made.unit = caller.needs_values, caller.unit
                 yield made
 
@@ -428,6 +430,20 @@ class Modules(ModuleFiles):
                         return found
                     found.append((module.template(source, names), module))
         return found
+
+
+def _name_instance(names: Mapping[str, Node]) -> str:
+    """Return the key of an instance of a call with `for_each` in brackets. Empty if it has none that is known."""
+    each = names.get("each")
+    key = each.get("key") if each is not None else None
+    text = key.value if key is not None else None
+    return f'["{text}"]' if isinstance(text, str) and re.fullmatch(r"[\w.:/-]+", text) else ""
+
+
+def _name_outer(label: str) -> str:
+    """Return the beginning of an address inside of an instance of a call. Empty without such an instance."""
+    found = re.match(r"(\S*\])\S* of ", label)
+    return f"{found[1]}." if found is not None else ""
 
 
 def _unrepeated(called: Iterator[TerraformModule]) -> Iterator[TerraformModule]:
