@@ -384,6 +384,7 @@ HELM = FormRow(
     heads=("Chart.yaml",),
     folders=("templates",),
     kinds=("HelmChart", "HelmChartConfig", "Release"),
+    installs=("AWSCDK-EKS-HelmChart", "kubernetes:helm.sh/v"),
     installing_words=(
         *("helm upgrade", "helm install", "helm template", "helm.cattle.io", "helm.crossplane.io", "valuesFiles:"),
         *("karpenter/karpenter", "AWSCDK-EKS-HelmChart"),
@@ -392,7 +393,7 @@ HELM = FormRow(
     states=(".yaml", ".yml", ".json", ".gotmpl", ".tpl", ".tmpl", ".j2", ".lock"),
     uses=("chart", "Chart", "dependencies"),
     state_marks=(b"helm.sh/chart", b"EKS-HelmChart"),
-    values_keys=(b"helm",),
+    values_keys=(b"helm", b"-HelmChart"),
     paths=PathsInTexts(script_words=(b"helm ",), chosen="values"),
     style="a Helm chart",
 )
@@ -412,6 +413,7 @@ TERRAFORM = FormRow(
     styles=("hcl", "hcl-blocks"),
     installing_words=("helm_release", "enable_karpenter", "argocd_application"),
     applies=(b'_manifest"',),
+    installs=('"helm_release"',),
     paths=PathsInTexts(
         endings=(".tf", ".tofu", ".tf.json", ".tofu.json", ".hcl"),
         script_words=(b"-var-file",),

@@ -21,9 +21,9 @@ def find_broken_units(builds: Sequence[Built], read: Callable[[str], Source | No
     """
     units: dict[str, dict[str, None]] = {}
     for built in builds:
-        files = [part for part in built.parts if part.endswith(TERRAFORM.paths.above)]
-        if os.path.join(built.cluster, NAME) in files:
-            units.setdefault(built.cluster, {}).update(dict.fromkeys(files))
+        read_files = [part for part in built.parts if part.endswith(TERRAFORM.paths.above)]
+        if os.path.join(built.cluster, NAME) in read_files:
+            units.setdefault(built.cluster, {}).update(dict.fromkeys(read_files))
     for folder, files in units.items():
         sources = {path: source for path in files if (source := read(path)) is not None}
         problem = find_unit_problem(sources.values())

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from nodelint.text.source import Source
 
 NAME = "terragrunt.hcl"
+STACK = "terragrunt.stack.hcl"
 _MOST_FOLDERS = 20_000
 """The most folders of a repository that are searched."""
 _MOST_CALLS = 400
@@ -91,12 +92,17 @@ def terragrunt_calls(home: str, read: Reader, budget: EvaluationBudget) -> dict[
     """Return the calls in a repository by the folder of the module, in order of path. Raise `BudgetSpent`."""
     found: dict[str, list[TerragruntCall]] = {}
     beyond: dict[str, list[str]] = {}
-    for path in sorted(_find_files(home)):
-        source = read(path)
+    paths = sorted(_find_files(home))
+    of_stacks = [unit for path in paths for unit in _list_units_of_stack(path, home, read, budget)]
+    in_stacks = {unit.path for unit in of_stacks}
+    alone = (_Unit(path, os.path.dirname(path), None) for path in paths if path.endswith(f"{os.sep}{NAME}"))
+    for unit in (*(unit for unit in alone if unit.path not in in_stacks), *of_stacks):
+        source = read(unit.path)
         if source is None:
             continue
-        files = {path: source}
-        file = TerragruntFile(source, os.path.dirname(path), home, _note_files(read, files), budget)
+        files = {**unit.stack, unit.path: source}
+        file = TerragruntFile(source, os.path.dirname(unit.path), home, _note_files(read, files), budget)
+        file.values_of_stack = unit.values
         module = file.module()
         if module is None:
             continue
@@ -106,12 +112,37 @@ def terragrunt_calls(home: str, read: Reader, budget: EvaluationBudget) -> dict[
             if problem is not None:
                 broken, offset, _ = problem
                 given = _UnknownInputs(Node(broken, offset, offset, "scalar", "plain", UNKNOWN))
-            found[module].append(TerragruntCall(source, file.folder, given, files))
+            found[module].append(TerragruntCall(source, unit.folder, given, files))
         else:
-            beyond.setdefault(module, []).append(path)
+            beyond.setdefault(module, []).append(unit.path)
     for paths in beyond.values():
         note_more(paths[0], _MOST_CALLS + len(paths), _MOST_CALLS, "Terragrunt units of one module")
     return found
+
+
+class _Unit(NamedTuple):
+    """A unit: the path of its file, its folder, the `values` of its stack, and the stack's file by absolute path."""
+
+    path: str
+    folder: str
+    values: Node | None
+    stack: Mapping[str, Source] = {}
+
+
+def _list_units_of_stack(path: str, home: str, read: Reader, budget: EvaluationBudget) -> Iterator[_Unit]:
+    """Yield the units of this repository that a stack makes, each in the folder into which Terragrunt writes it."""
+    source = read(path) if path.endswith(STACK) else None
+    if source is None:
+        return
+    stack = TerragruntFile(source, os.path.dirname(path), home, read, budget)
+    for block in (block for block in stack.blocks if block.kind == "unit"):
+        body = parse_text(source.text).body(block)
+        template, name = stack.text_in(block, "source"), stack.text_in(block, "path") or ".".join(block.names)
+        if template is not None and template.startswith((".", "/")):
+            folder = os.path.normpath(os.path.join(stack.folder, template.replace("//", "/")))
+            values = stack.evaluator.value(body["values"]) if "values" in body else None
+            written = os.path.join(stack.folder, ".terragrunt-stack", name)
+            yield _Unit(os.path.join(folder, NAME), os.path.normpath(written), values, {path: source})
 
 
 def _note_files(read: Reader, files: dict[str, Source]) -> Reader:
@@ -129,7 +160,7 @@ def _note_files(read: Reader, files: dict[str, Source]) -> Reader:
 def list_units(home: str, read: Reader, budget: EvaluationBudget) -> dict[str, list[str]]:
     """Return the folders of the units in a repository by the folder of their module. Raise `BudgetSpent`."""
     found: dict[str, list[str]] = {}
-    for path in sorted(_find_files(home)):
+    for path in sorted(path for path in _find_files(home) if path.endswith(f"{os.sep}{NAME}")):
         source, folder = read(path), os.path.dirname(path)
         module = TerragruntFile(source, folder, home, read, budget).module() if source is not None else None
         if module is not None:
@@ -157,8 +188,7 @@ def _find_files(home: str) -> Iterator[str]:
             note_limit(home, _MOST_FOLDERS, "folders in this repository, which may hold Terragrunt units", 0)
             return
         folders[:] = [name for name in folders if not name.startswith(".") and name != "node_modules"]
-        if NAME in names:
-            yield os.path.join(folder, NAME)
+        yield from (os.path.join(folder, name) for name in (NAME, STACK) if name in names)
 
 
 class TerragruntFile:
@@ -183,6 +213,8 @@ class TerragruntFile:
         self.blocks = file.blocks
         self._body = file.body
         self.outer = file.outer
+        self.values_of_stack: Node | None = None
+        """The `values` that a stack passes to the unit. None without a stack."""
         self._locals: dict[str, Node | None] = {}
         scope = NameScope(source, {}, self._lookup, self._call, folder)
         self.evaluator = Evaluator(scope, budget)
@@ -268,9 +300,13 @@ class TerragruntFile:
         if source is None:
             gate.notes_refusal(whole, path, self.source, start)
             return None
-        return TerragruntFile(source, self.folder, self.home, self.read, self.budget, self.depth + 1)
+        made = TerragruntFile(source, self.folder, self.home, self.read, self.budget, self.depth + 1)
+        made.values_of_stack = self.values_of_stack
+        return made
 
     def _lookup(self, word: str, name: str) -> Node | None:
+        if word == "values":
+            return self.values_of_stack.get(name) if self.values_of_stack is not None else None
         if word != "local":
             return None
         if name not in self._locals:

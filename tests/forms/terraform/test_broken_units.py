@@ -92,3 +92,62 @@ def test_a_unit_that_can_be_read_is_judged_with_its_values(nodelint: Run, tmp_pa
     done = nodelint("check", ".")
     assert "--> live/prod/env.hcl:2:21\n" in done.stdout
     assert (done.returncode, "terraform-syntax" in done.stdout) == (0, False), done.stdout  # no unit reads it
+
+
+STACK = """\
+unit "nodes" {
+  source = "../units/nodes"
+  path   = "nodes"
+  values = { families = ["m5", FAMILY] }
+}
+"""
+
+
+@pytest.mark.parametrize(("family", "place"), [('"c7-a"', "live/terragrunt.stack.hcl:4:32"), ('"c7a"', "")])
+def test_a_stack_passes_values_to_its_units(nodelint: Run, tmp_path: Path, family: str, place: str) -> None:
+    unit = 'terraform {\n  source = "../../modules/kp"\n}\ninputs = { families = values.families }\n'
+    files = {"live/terragrunt.stack.hcl": STACK.replace("FAMILY", family), "units/nodes/terragrunt.hcl": unit}
+    write_files(tmp_path, {".git/HEAD": "ref: refs/heads/main\n", "modules/kp/main.tf": MODULE, **files})
+    done = nodelint("check", ".")
+    assert ("unknown-value" in done.stdout, f"--> {place}\n" in done.stdout) == (bool(place), bool(place)), (
+        done.stdout
+    )
+    assert "Not known" not in done.stdout
+
+
+def test_the_classes_of_two_instances_of_a_module_are_told_apart(nodelint: Run, tmp_path: Path) -> None:
+    main = 'module "kp" {\n  source = "./kp"\n  for_each = toset(["dev", "prod"])\n  env = each.key\n}\n'
+    pool = MODULE.replace("variable", 'variable "env" {}\nvariable').replace("name: web", "name: web-${var.env}")
+    pool = pool.replace("type = list(string)", 'default = ["m5"]')
+    node_class = """\
+resource "kubectl_manifest" "class" {
+  yaml_body = <<-YAML
+    apiVersion: karpenter.k8s.aws/v1
+    kind: EC2NodeClass
+    metadata: {name: default}
+    spec:
+      role: nodes-${var.env}
+      amiSelectorTerms: [{alias: al2023@v20260618}]
+      subnetSelectorTerms: [{tags: {a: b}}]
+      securityGroupSelectorTerms: [{tags: {a: b}}]
+  YAML
+}
+"""
+    write_files(tmp_path, {"main.tf": main, "kp/main.tf": pool + node_class})
+    explained = nodelint("explain", ".").stdout
+    assert "several classes" not in explained
+    assert [line for line in explained.splitlines() if line.startswith("EC2NodeClass default")] != [], explained
+    assert 'module.kp["dev"] of ..' in explained and 'module.kp["prod"] of ..' in explained
+
+
+@pytest.mark.parametrize("strip", ["~", ""])
+def test_a_text_whose_directives_leave_their_indent_is_said_with_its_line(
+    nodelint: Run, tmp_path: Path, strip: str
+) -> None:
+    """`~` removes the line break after a directive, and the indent before the directive stays. Source: hclsyntax."""
+    directive = f"%{{ if length(var.families) > 5 {strip}}}\n      weight: 5\n      %{{ endif {strip}}}\n      limits"
+    text = MODULE.replace("limits", directive).replace("type = list(string)", 'default = ["m5"]')
+    write_files(tmp_path, {"main.tf": text})
+    done = nodelint("check", ".")
+    is_said = "main.tf: a text of this block is no YAML once its values are filled in (line " in done.stdout
+    assert (is_said, "All good" in done.stdout) == (strip == "~", strip == ""), done.stdout
