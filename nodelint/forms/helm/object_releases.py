@@ -62,8 +62,8 @@ def _read_release(at: Node, folder: str | None, values: Node | None, tree: Repos
         found = tree.read_named(os.path.dirname(os.path.abspath(at.source.path)), name)
         layers += [merge_layer(found)] if found is not None else []
     layers += merge_values(values, tree)
-    name = text_of(at.get("Release")) or text_of(at.get("name")) or os.path.basename(folder)
-    yield InstallChart(folder, layers, by=(os.path.abspath(at.source.path), f"release {name}"))
+    release = text_of(at.get("Release")) or text_of(at.get("name")) or os.path.basename(folder)
+    yield InstallChart(folder, layers, by=(os.path.abspath(at.source.path), f"release {release}"))
 
 
 def _find_cdk_chart(properties: Node, tree: RepositoryTree) -> str | None:

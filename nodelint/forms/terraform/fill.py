@@ -178,12 +178,13 @@ class FileFiller:
         kind, writer = expression.kind, self.writer
         if self.is_json and self.reads_manifests(expression):
             return
-        if kind in ("object", "list"):
-            if (writer.source.path, expression.start, expression.end) in self.left_out:
-                writer.copy_to(expression.start)
-                writer.add("null", expression.start)
-                writer.at = expression.end
-                return
+        if kind in ("object", "list", "call") and (
+            (writer.source.path, expression.start, expression.end) in self.left_out
+        ):
+            writer.copy_to(expression.start)
+            writer.add("null", expression.start)
+            writer.at = expression.end
+        elif kind in ("object", "list"):
             around, self.in_manifest = self.in_manifest, self.in_manifest or self.is_manifest(expression)
             for part in expression.parts if kind == "list" else expression.parts[1::2]:
                 self.emit(part, evaluator)

@@ -75,7 +75,7 @@ def list_remote_modules(
         makes_pools = MAKES_POOLS.search(address if is_known else COMMENT.sub("", text)) or (
             not is_known and any(map(_OF_POOLS.fullmatch, given))
         )
-        makes_pools = makes_pools or (is_release and MAY_MAKE_POOLS.search(address))
+        makes_pools = makes_pools or (is_release and MAY_MAKE_POOLS.search(address) is not None)
         lines = range(source.position(block.start).line, source.position(block.end).line + 1)
         if not makes_pools or any(other == source.path and line in lines for other, line in but):
             continue

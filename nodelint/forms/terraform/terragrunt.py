@@ -305,6 +305,8 @@ class TerragruntFile:
         return made
 
     def _lookup(self, word: str, name: str) -> Node | None:
+        if word == "include":
+            return self._exposed(name)
         if word == "values":
             return self.values_of_stack.get(name) if self.values_of_stack is not None else None
         if word != "local":
@@ -316,6 +318,15 @@ class TerragruntFile:
                 if found is not None:
                     self._locals[name] = self.evaluator.value(found)
         return self._locals[name]
+
+    def _exposed(self, name: str) -> Node | None:
+        """Return the locals and inputs of the file that an `include` block with a label exposes. None without one."""
+        for block in self.blocks_of("include", name):
+            path = self.text_in(block, "path")
+            file = self._open(path, block.start) if path is not None else None
+            if file is not None:
+                return file.values(Node(self.source, block.start, block.start, "scalar", "plain", UNKNOWN))
+        return None
 
     def _call(self, evaluator: ExpressionEvaluator, name: str, args: list[Node], at: Node) -> Node:
         given = args[0].value if args else None

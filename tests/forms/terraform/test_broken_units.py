@@ -151,3 +151,12 @@ def test_a_text_whose_directives_leave_their_indent_is_said_with_its_line(
     done = nodelint("check", ".")
     is_said = "main.tf: a text of this block is no YAML once its values are filled in (line " in done.stdout
     assert (is_said, "All good" in done.stdout) == (strip == "~", strip == ""), done.stdout
+
+
+@pytest.mark.parametrize(("expose", "is_found"), [("include.root.locals.families", True), ('["m5"]', False)])
+def test_an_included_file_exposes_its_locals(nodelint: Run, tmp_path: Path, expose: str, is_found: bool) -> None:
+    root = 'locals {\n  families = ["m5", "c7-a"]\n}\n'
+    exposing = UNIT.replace('"root.hcl")', '"root.hcl")\n  expose = true')
+    unit = f"{exposing}inputs = {{ families = {expose} }}\n"
+    write_files(tmp_path, {**TREE, "live/root.hcl": root, "live/prod/kp/terragrunt.hcl": unit})
+    assert ("--> live/root.hcl:2:21\n" in nodelint("check", ".").stdout) == is_found

@@ -109,3 +109,12 @@ def test_an_object_that_only_a_variable_file_names_is_judged(nodelint: Run, tmp_
     )
     done = nodelint("check", ".")
     assert (done.returncode, "Nothing to check" in done.stdout + done.stderr) == (0, True), done.stdout
+
+
+def test_a_heredoc_that_a_local_decodes_counts_once(nodelint: Run, tmp_path: Path) -> None:
+    pool = POOL.format(name="a", families='["m5", "c7-a"]').replace("100", "${3 * 2}")
+    main = f'locals {{\n  pool = yamldecode(<<EOT\n{pool}EOT\n  )\n}}\nresource "kubernetes_manifest" "p" {{\n'
+    (tmp_path / "main.tf").write_text(main + "  manifest = local.pool\n}\n", encoding="utf-8")
+    assert re.findall(r"(?m)^NodePool (\w+) ", nodelint("explain", ".").stdout) == ["a"]
+    done = nodelint("check", ".")
+    assert (done.stdout.count("[unknown-value]"), "duplicate-name" in done.stdout) == (1, False), done.stdout
