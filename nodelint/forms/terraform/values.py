@@ -434,16 +434,16 @@ class Modules(ModuleFiles):
 
 def _name_instance(names: Mapping[str, Node]) -> str:
     """Return the key of an instance of a call with `for_each` in brackets. Empty if it has none that is known."""
-    each = names.get("each")
-    key = each.get("key") if each is not None else None
+    instance = names.get("each")
+    key = instance.get("key") if instance is not None else None
     text = key.value if key is not None else None
     return f'["{text}"]' if isinstance(text, str) and re.fullmatch(r"[\w.:/-]+", text) else ""
 
 
 def _name_outer(label: str) -> str:
     """Return the beginning of an address inside of an instance of a call. Empty without such an instance."""
-    found = re.match(r"(\S*\])\S* of ", label)
-    return f"{found[1]}." if found is not None else ""
+    outer, bracket, _ = label.partition(" of ")[0].rpartition("]")
+    return f"{outer}]." if bracket else ""
 
 
 def _unrepeated(called: Iterator[TerraformModule]) -> Iterator[TerraformModule]:

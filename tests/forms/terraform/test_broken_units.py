@@ -60,20 +60,20 @@ BROKEN = {
 
 
 @pytest.mark.parametrize("path", BROKEN)
-@pytest.mark.parametrize("asked", [".", "modules", "live/prod"])
+@pytest.mark.parametrize("folder", [".", "modules", "live/prod"])
 def test_a_unit_with_a_broken_file_is_an_error_and_is_not_judged(
-    nodelint: Run, tmp_path: Path, path: str, asked: str
+    nodelint: Run, tmp_path: Path, path: str, folder: str
 ) -> None:
     text, place = BROKEN[path]
     write_files(tmp_path, {**TREE, path: text})
-    done = nodelint("check", asked)
+    done = nodelint("check", folder)
     assert done.returncode == 2
     assert re.search(rf"error\[terraform-syntax\]: .*\n +--> {path}:{place}\n", done.stdout), done.stdout
     assert "c7-a" not in re.sub(r"(?m)^ *\d+ \|.*", "", done.stdout)
     assert "Terragrunt stops there, and applies nothing of the unit" in done.stdout
-    report = json.loads(nodelint("check", "--format", "json", asked).stdout)
+    report = json.loads(nodelint("check", "--format", "json", folder).stdout)
     assert [finding["rule"] for finding in report["findings"]] == ["terraform-syntax"]
-    explained = nodelint("explain", asked)
+    explained = nodelint("explain", folder)
     assert (explained.returncode, f"{path}:{place}" in explained.stderr) == (2, True)
 
 
