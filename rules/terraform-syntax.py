@@ -1,12 +1,13 @@
-"""Terraform cannot read a file of the module that creates the NodePools or classes.
+"""Terraform or Terragrunt cannot read a file of the module that creates the NodePools or classes.
 
 `terraform plan` stops at the first file with a syntax error, so nothing of the module is applied. nodelint skips the
 file. What other files take from it, such as a variable, is then not known. A run with this finding ends with exit
 code 2, because objects in the file were not judged.
 
-nodelint reads the files as Terraform does: it reports the first place that Terraform refuses. It does not report
-files of other modules, and does not check JSON syntax (`.tf.json`). There is no fix, because only the author knows
-what the text means.
+nodelint reads the files as Terraform does: it reports the first place that Terraform refuses. It also reports the
+files of a Terragrunt unit that calls the module: its `terragrunt.hcl`, and the files that it includes or reads. It
+does not report files of other modules, and does not check JSON syntax (`.tf.json`). There is no fix, because only the
+author knows what the text means.
 
 ```yaml bad
 # file: main.tf
@@ -49,8 +50,7 @@ def check(source: Source, context: Context) -> Findings:
         offset, message = found
         end = source.text.find("\n", offset)
         at = Span(source, offset, max(offset, min(offset + 1, end if end >= 0 else len(source.text))))
-        yield Finding(
-            at=at,
-            message=message,
-            note="`terraform plan` fails with this error; nodelint judges nothing in this file until it is corrected",
-        )
+        note = "`terraform plan` fails with this error; nodelint judges nothing in this file until it is corrected"
+        if source.path.endswith(".hcl"):
+            note = "Terragrunt fails with this error, and nodelint uses no input of the units that read the file"
+        yield Finding(at=at, message=message, note=note)

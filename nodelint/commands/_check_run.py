@@ -186,9 +186,14 @@ def _show_files(run: _Run, ready: Judging) -> NoReturn:
 
 
 def _takes_from_elsewhere(found: Discovery) -> bool:
-    """Return whether the files include an overlay whose base is elsewhere."""
+    """Return whether the files include an overlay whose base is elsewhere, or a module that prints its inputs."""
     from nodelint.forms.registry import TABLE
 
+    if found.applying:
+        from nodelint.inventory import holds_objects_as_inputs
+
+        if holds_objects_as_inputs(found):
+            return True
     if not any(path.endswith(TABLE.names) for path in found.seen):
         return False
     from nodelint.inventory import list_folder_files

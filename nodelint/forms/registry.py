@@ -78,7 +78,7 @@ class FormRow:
 
     - `applies_folders`: it renders a folder as a controller changes it (`apply_folder`).
     - `installs`: words in a text that may pass values to a chart; `installing_name`: part of the name of such a file.
-    - `applies`: words that occur together in a file that changes the objects of a folder.
+    - `applies`: words that occur together in a file that changes the objects of other files.
     - `kinds`: kinds of objects with values of a chart.
     - `uses`: words in a text that may use a remote chart or module.
 
@@ -303,7 +303,7 @@ class FormTable:
     def of_language(self, path: str) -> FormRow | None:
         """Return the form in whose own language a file is written, with or without objects. None for other files."""
         for row in self.rows:
-            if row.endings and path.endswith((*row.endings, *row.inputs, *row.heads)):
+            if row.endings and path.endswith((*row.endings, *row.inputs, *row.heads, *row.paths.above)):
                 return row
         return None
 
@@ -384,6 +384,7 @@ HELM = FormRow(
     heads=("Chart.yaml",),
     folders=("templates",),
     kinds=("HelmChart", "HelmChartConfig", "Release"),
+    installs=("AWSCDK-EKS-HelmChart", "kubernetes:helm.sh/v"),
     installing_words=(
         *("helm upgrade", "helm install", "helm template", "helm.cattle.io", "helm.crossplane.io", "valuesFiles:"),
         *("karpenter/karpenter", "AWSCDK-EKS-HelmChart"),
@@ -392,7 +393,7 @@ HELM = FormRow(
     states=(".yaml", ".yml", ".json", ".gotmpl", ".tpl", ".tmpl", ".j2", ".lock"),
     uses=("chart", "Chart", "dependencies"),
     state_marks=(b"helm.sh/chart", b"EKS-HelmChart"),
-    values_keys=(b"helm",),
+    values_keys=(b"helm", b"-HelmChart"),
     paths=PathsInTexts(script_words=(b"helm ",), chosen="values"),
     style="a Helm chart",
 )
@@ -411,6 +412,8 @@ TERRAFORM = FormRow(
     hosts=("tf", "tofu", "hcl", "opentofu"),
     styles=("hcl", "hcl-blocks"),
     installing_words=("helm_release", "enable_karpenter", "argocd_application"),
+    applies=(b'_manifest"',),
+    installs=('"helm_release"',),
     paths=PathsInTexts(
         endings=(".tf", ".tofu", ".tf.json", ".tofu.json", ".hcl"),
         script_words=(b"-var-file",),

@@ -79,7 +79,8 @@ class Built(NamedTuple):
     - `source`: the text with the objects. A placeholder in it is a value that is unknown before the installation.
     - `find_origin`: returns the place in the files of a node or range of the text (or of one of the `readings`). None
       if no file contains it.
-    - `parts`: absolute paths of the files that were read for it; `replaces`: those whose own objects it replaces.
+    - `parts`: absolute paths of the files that were read for it; `replaces`: those whose own objects it replaces;
+      `printed`: those of them whose objects it holds with other values.
     - `cluster`: the environment, as the folder of the overlay, chart or root module. Objects of different
       environments do not see each other.
     - `label`: its inputs apart from the folder, if not obvious: `values-prod.yaml`.
@@ -117,6 +118,7 @@ class Built(NamedTuple):
     find_origin: Callable[[Node | Span], ValueOrigin | None]
     parts: tuple[str, ...] = ()
     replaces: tuple[str, ...] = ()
+    printed: tuple[str, ...] = ()
     cluster: str = ""
     label: str = ""
     by_default: bool = False

@@ -64,8 +64,8 @@ class Inventory(NamedTuple):
 
     @property
     def unbuilt(self) -> list[Gap]:
-        """Return the gaps of overlays that could not be rendered."""
-        return [gap for gap in self.gaps if gap.what == "overlay"]
+        """Return the gaps of overlays that could not be rendered, and of modules that their tool cannot read."""
+        return [gap for gap in self.gaps if gap.what == "overlay" or (gap.what == "module" and gap.fails)]
 
     def auto_mode_objects(self) -> Iterator[Object]:
         """Yield the NodePools and classes of EKS Auto Mode."""
@@ -313,7 +313,7 @@ def _add_failing(found: Discovery, failing: Iterable[str]) -> None:
 
 def read_needed_files(found: Discovery, each_release: bool = False) -> None:
     """Add to the sources the files without Karpenter's name that forms need to render."""
-    applying = found.applying if found.sources else []
+    applying = found.applying if found.sources or holds_objects_as_inputs(found) else []
     for row in TABLE.rows:
         inside = [f"/{folder}/" for folder in row.folders] if found.sources else []
         if any(folder in f"/{path}" for folder in inside for path in found.seen):
@@ -334,6 +334,18 @@ def read_needed_files(found: Discovery, each_release: bool = False) -> None:
             run.named, run.values = found.named, found.values
             with _noted(found.sources, row):
                 row.load().read_needed_files(run)
+
+
+def holds_objects_as_inputs(found: Discovery) -> bool:
+    """Return whether a file with inputs of modules may hold an object, which a requested module prints."""
+    if not found.applying:
+        return False
+    from nodelint.forms.lib.values import read
+
+    endings = (*TABLE.module_inputs, *TABLE.above)
+    inputs = (read(path) for path in sorted(found.glanced) if path.endswith(endings))
+    texts = (source.text for source in inputs if source is not None)
+    return any("apiVersion" in text and "karpenter." in text for text in texts)
 
 
 def read_named_templates(found: Discovery) -> None:
@@ -365,10 +377,11 @@ def _note_unread(found: Discovery, inventory: Inventory) -> None:
         from nodelint.inventory.unread_inputs import find_broken_installs
 
         found.unreadable += find_broken_installs(found)
-    _add_failing(found, [overlay.path for overlay in inventory.unbuilt if overlay.fails])
-    for overlay in inventory.unbuilt:
+    failing = [overlay for overlay in inventory.unbuilt if overlay.fails and overlay.what == "overlay"]
+    _add_failing(found, [overlay.path for overlay in failing])
+    for overlay in failing:
         place = str(overlay.file_place)
-        if overlay.fails and all(path != place for path, _ in found.unreadable):
+        if all(path != place for path, _ in found.unreadable):
             found.unreadable.append((place, f"not built: {overlay.reason}"))
 
 

@@ -10,6 +10,7 @@ from nodelint.forms.registry import TABLE
 from nodelint.model.documents import left_out, objects
 from nodelint.model.finding import Span
 from nodelint.model.gap import CHART_ELSEWHERE, FilePlace, Gap, line_of
+from nodelint.text.syntax_errors import RenderingProblem
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -79,13 +80,15 @@ def _list_misread(found: Discovery) -> Iterator[Gap]:
 
 
 def _list_set_aside(inventory: Inventory) -> Iterator[Gap]:
-    """Yield a gap for each template that was not rendered and that is not valid YAML as it is."""
+    """Yield a gap for each template that was not rendered and that is not valid YAML as it is, or that is no YAML
+    after rendering.
+    """
     replaced = {path for built in inventory.built for path in built.replaces}
     for source in inventory.files:
-        if source.set_aside and os.path.abspath(source.path) not in replaced:
-            for aside in source.set_aside:
-                if source.concerns_karpenter(aside.offset):
-                    yield Gap(Span(source, aside.offset, aside.offset), "file", aside.message)
+        for aside in source.set_aside:
+            is_left = isinstance(aside, RenderingProblem) or os.path.abspath(source.path) not in replaced
+            if is_left and source.concerns_karpenter(aside.offset):
+                yield Gap(Span(source, aside.offset, aside.offset), "file", aside.message)
 
 
 def _list_left_out(inventory: Inventory) -> Iterator[Gap]:

@@ -37,6 +37,7 @@ from nodelint.rule.classification import GROUPS, PROFILES, Group
 from nodelint.rule.definition import Rule
 from nodelint.rule.target import Target
 from nodelint.text import Source
+from nodelint.text.syntax_errors import RenderingProblem
 
 if TYPE_CHECKING:
     from nodelint.forms.rendered import Built
@@ -362,4 +363,6 @@ def _not_read(source: Source) -> Iterator[Gap]:
     """Yield a gap for each object or document of a file that is not judged at all."""
     yield from (gap_of(None, source.path, obj, reason) for obj, reason in left_out(source, foreign=True))
     asides = [aside for aside in source.set_aside if source.concerns_karpenter(aside.offset)]
-    yield from (gap_of(None, source.path, None, aside.message) for aside in asides)
+    for aside in asides:
+        gap = gap_of(None, source.path, None, aside.message)
+        yield gap._replace(fails=isinstance(aside, RenderingProblem))

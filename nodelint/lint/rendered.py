@@ -40,7 +40,8 @@ class Replacement:
     def __init__(self, built: Sequence[Built]) -> None:
         self._built = built
         sure = [built_text for built_text in built if not built_text.by_default]
-        self._replaced = {path for built_text in sure for path in built_text.replaces}
+        self._printed = {path for built_text in built for path in built_text.printed}
+        self._replaced = {path for built_text in sure for path in built_text.replaces} | self._printed
         self._parts = {path for built_text in built for path in built_text.parts}
         self._filled = {path for built_text in built if built_text.by_default for path in built_text.replaces}
         self._texts = [built_text.source.text for built_text in sure]
@@ -56,6 +57,7 @@ class Replacement:
             obj
             for obj in objects
             if not (obj.of_values and path_of(obj.source) in self._parts)
+            and path_of(obj.source) not in self._printed
             and (obj.source.masked or not self._is_replaced(obj.source))
         ]
 
@@ -81,6 +83,8 @@ class Replacement:
     def is_judged(self, skip: Gap, rules: Mapping[str, Rule]) -> bool:
         """Return whether the skipped part of a file is judged in its rendered manifests."""
         path = os.path.abspath(skip.path) if skip.path else ""
+        if skip.fails:
+            return False  # the rendered text is no YAML
         if path in self._filled and skip.rule is not None and skip.fact is None:
             return is_about_defaults(rules[skip.rule])
         if path in self._filled and skip.rule is None and skip.object is None:

@@ -133,7 +133,7 @@ def _list_texts(side: Read) -> dict[str, tuple[str, str]]:
     root.
     """
     found = {}
-    for group in unread(side.found):
+    for group in unread(side.found, built=side.inventory.built):
         for path in group.files if group.kind not in _RENDERED else ():
             place = path_below(path, side.root).replace(os.sep, "/")
             if not _OF_TESTS.search(place):

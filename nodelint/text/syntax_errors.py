@@ -59,6 +59,12 @@ class SyntaxProblem:
         return f"SyntaxProblem({self.offset}, {self.message!r})"
 
 
+class RenderingProblem(SyntaxProblem):
+    """A reason why a text cannot be parsed after its values are filled in. The file around it may be rendered."""
+
+    __slots__ = ()
+
+
 _WORDS: dict[str, str] = {
     "mapping values are not allowed in this context": "a `:` cannot follow here; quote the text",
     "did not find expected key": "expected a key here; look at the indentation and the quotes above",

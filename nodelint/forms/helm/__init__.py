@@ -33,6 +33,7 @@ IN_MODULES = {
     "find_kindless_templates": "kindless_templates",
     "find_including_templates": "including_templates",
     "install_known_charts": "command_installs",
+    "install_charts": "object_releases",
     "is_required": "unread_inputs",
     "find_lost_inputs": "unread_inputs",
     "find_fault": "unread_inputs",

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from nodelint.files.safe_read import find_top
 from nodelint.forms.input_text import InputText, RemoteUse
-from nodelint.forms.lib.chart_values import MAKES_POOLS, makes_pools
+from nodelint.forms.lib.chart_values import MAKES_POOLS, MAY_MAKE_POOLS, makes_pools
 from nodelint.forms.lib.controller_install import is_controller
 from nodelint.forms.lib.unread_inputs import UnreadInputs, in_one_line, list_what_is_applied
 from nodelint.forms.lib.values import own_roots
@@ -43,7 +43,8 @@ def list_remote_charts(source: Source) -> Iterator[RemoteUse]:
             whole = root if root.get("apiVersion") is not None and root.get("kind") is not None else node
             spec = whole.get("spec") or whole
             named = list(_list_values_of_pools(spec))
-            if MAKES_POOLS.search(name) or named or makes_pools(spec):
+            is_named = MAKES_POOLS.search(name) or MAY_MAKE_POOLS.search(name)
+            if is_named or named or makes_pools(spec):
                 given = InputText(name, list_what_is_applied(spec), span_of(node))
                 files = (InputText(path, in_one_line(values), span_of(values)) for path, values in named)
                 yield RemoteUse(source.path, name, (given, *files), _REASON)

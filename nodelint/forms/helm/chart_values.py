@@ -16,7 +16,7 @@ from nodelint.forms.lib.chart_values import (
     files_in,
 )
 from nodelint.forms.lib.values import values_root
-from nodelint.forms.registry import ARGOCD, FLUX, TABLE
+from nodelint.forms.registry import ARGOCD, FLUX, HELM, TABLE
 from nodelint.forms.requests import InstallChart
 from nodelint.model.finding import Span
 from nodelint.model.gap import FilePlace, Gap
@@ -27,7 +27,7 @@ from nodelint.text.missing import text_of
 from nodelint.text.reading import nodes_of
 from nodelint.text.source import WHOLE_FILE
 
-RELEASES = "|".join(re.escape(word) for word in (*ARGOCD.installs, *FLUX.installs))
+RELEASES = "|".join(re.escape(word) for word in (*ARGOCD.installs, *FLUX.installs, *HELM.installs))
 """Pattern of a file with an object that installs a chart."""
 
 

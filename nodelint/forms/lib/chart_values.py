@@ -25,6 +25,8 @@ from nodelint.text.yaml.compose import compose
 MAKES_POOLS = re.compile(r"(?i)node_?pools?\b|ec2_?node_?class|karpenter[\w/-]{0,50}(?:nodes?|pools?)\b")
 
 
+MAY_MAKE_POOLS = re.compile(r"(?i)(?:^|[-_/])(?:nodes|pools?)(?:$|[-_])")
+"""The name of a chart that is about nodes. Charts that only run on nodes are named after one `node`."""
 _KEY_OF_POOLS = re.compile(
     r"(?i)(?:karpenter)?[_-]?(?:node_?pools?|(?:ec2)?_?node_?class(?:es)?)|nodeClassRef|(?:ami|subnet|securityGroup)SelectorTerms"
 )

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Mapping, Sequence
 
-from nodelint.edits import reread_edited
+from nodelint.edits import apply, reread_edited
 from nodelint.edits.collections import root_of
 from nodelint.edits.several import find_steps, member_at
 from nodelint.forms.lib.chart_values import read_block, typed_value
 from nodelint.forms.lib.gotemplate.sprig_values import SetNode
+from nodelint.forms.registry import TABLE
 from nodelint.model.finding import Edit, by_source
 from nodelint.text import Node, Source
 from nodelint.text.nodes import MappingEntry
@@ -21,8 +24,11 @@ class _MissingValue(Exception):
 
 def with_edits(root: Node, edits: Sequence[Edit]) -> Node | None:
     """Return merged values after edits of their files. None if a value cannot be found again."""
-    renewed: dict[int, Source] = {}
+    renewed: dict[int, Source | Sequence[Edit]] = {}
     for group in by_source(edits):
+        if group[0].source.path.endswith(TABLE.module_files):
+            renewed[id(group[0].source)] = group
+            continue
         source = reread_edited(group[0].source, group)
         nodes_of(source)
         renewed[id(group[0].source)] = source
@@ -32,9 +38,9 @@ def with_edits(root: Node, edits: Sequence[Edit]) -> Node | None:
         return None
 
 
-def _find_all_again(node: Node, renewed: Mapping[int, Source]) -> Node:
+def _find_all_again(node: Node, renewed: Mapping[int, Source | Sequence[Edit]]) -> Node:
     source = renewed.get(id(node.source))
-    if source is not None and node.kind == "mapping" and _is_in_document(root_of(node)):
+    if isinstance(source, Source) and node.kind == "mapping" and _is_in_document(root_of(node)):
         return _find_again(node, source)  # no other values are merged into it: an edit may add and remove keys
     if node.kind == "mapping":
         made = Node(node.source, node.start, node.end, "mapping", node.style)
@@ -46,7 +52,31 @@ def _find_all_again(node: Node, renewed: Mapping[int, Source]) -> Node:
         made = Node(node.source, node.start, node.end, "sequence", node.style)
         made.items = [_find_all_again(item, renewed) for item in node.items]
         return made
-    return node if source is None else _find_again(node, source)
+    if source is None:
+        return node
+    return _find_again(node, source) if isinstance(source, Source) else _edit_literal(node, source)
+
+
+def _edit_literal(node: Node, edits: Sequence[Edit]) -> Node:
+    """Return a literal of a module's file after edits of the file. Edits of other parts of the file do not count.
+
+    Only a literal of a resource is used nowhere else: the value of a local may also decide about other values.
+    """
+    own = [edit for edit in edits if edit.start < node.end and node.start < edit.end]
+    if not own:
+        return node
+    heads = re.findall(r"(?m)^(\w+)[ \t]+(?=[\w\"{])", node.source.text[: node.start])
+    if heads[-1:] != ["resource"] or any(edit.start < node.start or node.end < edit.end for edit in own):
+        raise _MissingValue
+    moved = [Edit(edit.source, edit.start - node.start, edit.end - node.start, edit.text) for edit in own]
+    written = apply(node.source.text[node.start : node.end], moved)
+    try:
+        value = json.loads(written)
+    except ValueError:
+        raise _MissingValue from None
+    if isinstance(value, list | dict) or "${" in written or "%{" in written:
+        raise _MissingValue
+    return Node(node.source, node.start, node.end, "scalar", node.style, value)
 
 
 def _find_again(node: Node, source: Source) -> Node:

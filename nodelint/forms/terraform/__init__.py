@@ -109,6 +109,10 @@ def render(run: FormRun) -> None:
         path = os.path.abspath(source.path)
         source.roots = tuple(dict.fromkeys(built.cluster for built in made if path in built.replaces))
     run.built += made
+    if any(part.endswith(".hcl") for built in made for part in built.parts):
+        from nodelint.forms.terraform.broken_units import find_broken_units
+
+        run.unbuilt += find_broken_units(made, run.read)
 
 
 _STACK = "a Terragrunt stack is not read: run `terragrunt stack generate`, and check its folder `.terragrunt-stack`"

@@ -5,9 +5,11 @@ Each object is rendered once for each instance of its block. The origin of each 
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from nodelint.base.tuples import NamedTuple
 from nodelint.base.types import TYPE_CHECKING
 from nodelint.forms.lib.gotemplate.evaluate import Filled, Segment
 from nodelint.forms.lib.gotemplate.syntax import Code
@@ -111,6 +113,17 @@ def fill_template(evaluator: Evaluator) -> Filled | None:
     return writer.filled()
 
 
+class ReadManifests(NamedTuple):
+    """The absolute paths of the files with objects that Terraform decodes.
+
+    - `unchanged`: those that it applies as they are. Their objects are judged in the file.
+    - `changed`: those that it prints as other objects, such as results of `merge`.
+    """
+
+    unchanged: set[str]
+    changed: set[str]
+
+
 Origins = set[tuple[str, int, int]]
 """The places (path, start, end) of objects that Terraform prints in another place than the one where they are
 written, such as a local that a resource prints.
@@ -121,7 +134,7 @@ class FileFiller:
     """Renders one Terraform file.
 
     `used` collects the Karpenter objects that expressions print. Objects in `left_out` are not rendered again at the
-    place where they are written.
+    place where they are written. `files` collects the files whose objects it prints.
     """
 
     def __init__(self, file: TerraformFile, evaluator: Evaluator, left_out: Origins) -> None:
@@ -130,8 +143,10 @@ class FileFiller:
         self.evaluator = evaluator
         self.left_out = left_out
         self.used: Origins = set()
+        self.files = ReadManifests(set(), set())
         self.writer = FillWriter(evaluator)
         self.declares = False
+        self.in_manifest = False
         self.is_json = self.writer.source.path.endswith(JSON_ENDS)
         self.partly_printed = ("concat",) if self.is_json else ("concat", "merge")
 
@@ -165,14 +180,17 @@ class FileFiller:
         kind, writer = expression.kind, self.writer
         if self.is_json and self.reads_manifests(expression):
             return
-        if kind in ("object", "list"):
-            if (writer.source.path, expression.start, expression.end) in self.left_out:
-                writer.copy_to(expression.start)
-                writer.add("null", expression.start)
-                writer.at = expression.end
-                return
+        if kind in ("object", "list", "call") and (
+            (writer.source.path, expression.start, expression.end) in self.left_out
+        ):
+            writer.copy_to(expression.start)
+            writer.add("null", expression.start)
+            writer.at = expression.end
+        elif kind in ("object", "list"):
+            around, self.in_manifest = self.in_manifest, self.in_manifest or self.is_manifest(expression)
             for part in expression.parts if kind == "list" else expression.parts[1::2]:
                 self.emit(part, evaluator)
+            self.in_manifest = around
         elif kind == "call" and expression.value in _ENCODERS and len(expression.parts) == 1:
             self.emit(expression.parts[0], evaluator)
         elif kind == "template" and isinstance(expression.value, tuple) and expression.value[0] != "quoted":
@@ -204,6 +222,10 @@ class FileFiller:
         return self.text.find("apiVersion", begin, end) >= 0 and any(
             self.text.find(group, begin, end) >= 0 for group in _GROUPS
         )
+
+    def is_manifest(self, expression: HclExpression) -> bool:
+        """Return whether an expression is an object with an `apiVersion`, also one that is computed."""
+        return expression.kind == "object" and self.text.find("apiVersion", expression.start, expression.end) >= 0
 
     def branches(self, expression: HclExpression, evaluator: Evaluator) -> None:
         """Write a condition: the chosen branch, or each branch with an object if the condition is unknown.
@@ -252,8 +274,13 @@ class FileFiller:
         made = set(_objects_in(value))
         if made and self.declares:
             return  # printed where it is used
-        if made and value.tag == RENDERED_FILE and self.holds_manifests(expression):
+        read = list(_list_read(value)) if made else []
+        if made and self.holds_manifests(expression) and all(own for _, own in read) and len(read) == len(made):
+            self.files.unchanged.update(path for path, _ in read)
             return  # judged in its own file
+        self.files.changed.update(path for path, _ in read)
+        if self.in_manifest and not made and not self.declares:
+            self.files.changed.update(_list_files_of_spec(value))
         texts = _texts_in(value) if self.declares else (value,)
         if any(map(_is_manifest_file, texts)) and (self.declares or self.holds_manifests(expression)):
             return  # judged in its own file
@@ -333,12 +360,44 @@ def _objects_in(value: Node) -> Iterator[tuple[str, int, int]]:
         yield written.source.path, written.start, written.end
 
 
+def _list_read(value: Node) -> Iterator[tuple[str, bool]]:
+    """Yield the absolute path of the file that each Karpenter object in a value comes from, and whether the object is
+    all of the file's document.
+    """
+    for node in _collections_in(value):
+        group = node.get("apiVersion") if node.kind == "mapping" else None
+        root = group.parent if group is not None else None
+        path = _find_file(root) if root is not None else None
+        if path is not None:
+            yield path, node is root
+
+
+def _list_files_of_spec(value: Node) -> Iterator[str]:
+    """Yield the absolute paths of the files with the objects whose spec, or fields of whose spec, a value holds."""
+    holders = {id(node.parent): node.parent for node in (value, *(entry.value for entry in value.entries))}
+    for holder in holders.values():
+        for root in (holder, holder.parent if holder is not None else None):
+            path = _find_file(root) if root is not None else None
+            if path is not None:
+                yield path
+
+
+def _find_file(root: Node) -> str | None:
+    """Return the absolute path of the file of which a value is the decoded Karpenter object. None for all others."""
+    group = root.get("apiVersion") if root.kind == "mapping" else None
+    if group is None or not isinstance(group.value, str) or not group.value.startswith(_GROUPS):
+        return None
+    if root.tag is not None and root.tag.startswith(RENDERED_FILE):
+        return root.tag.removeprefix(RENDERED_FILE)
+    return None if root.source.path.endswith(ENDS) or root.style == "hcl" else os.path.abspath(root.source.path)
+
+
 def _is_manifest_file(value: Node) -> bool:
     """Return whether a value is the text of a file with Karpenter objects, as `file` and `templatefile` return it."""
     file, text = value.source, value.value
     if not isinstance(text, str) or file.path.endswith(ENDS) or value.start or "apiVersion" not in text:
         return False
-    is_whole = text == file.text or "${" in file.text or "%{" in file.text
+    is_whole = text.strip() in file.text or "${" in file.text or "%{" in file.text
     return is_whole and any(group in text for group in _GROUPS)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from nodelint.base.budget import RUN, BudgetSpent
 from nodelint.base.tuples import NamedTuple
@@ -12,12 +12,13 @@ from nodelint.forms.given_up import give_up
 from nodelint.forms.lib.gotemplate.evaluate import Filled
 from nodelint.forms.terraform.evaluate import EvaluationBudget
 from nodelint.forms.terraform.file_blocks import TerraformBlock
-from nodelint.forms.terraform.fill import ENDS, FileFiller, Origins, fill_template
+from nodelint.forms.terraform.fill import ENDS, FileFiller, Origins, ReadManifests, fill_template
 from nodelint.forms.terraform.modules import ModuleFiles
+from nodelint.forms.terraform.terragrunt import TerragruntCall
 from nodelint.forms.terraform.values import Modules, TerraformModule
 from nodelint.text import Source
 from nodelint.text.limits import note_fault
-from nodelint.text.syntax_errors import SyntaxProblem
+from nodelint.text.syntax_errors import RenderingProblem
 
 _FILLED = ("resource", "module", "data", "locals")
 """Blocks that create objects, or contain them."""
@@ -39,6 +40,8 @@ class FilledText(NamedTuple):
     - `own`: the variable file for this rendering only.
     - `way`: the number of this rendering, and how many there are: one for each call of the module or template.
     - `needs_values`: as in `Built`.
+    - `unit`: the Terragrunt unit that applies it.
+    - `files`: the files whose objects it prints.
     """
 
     template: Source
@@ -49,6 +52,8 @@ class FilledText(NamedTuple):
     own: Source | None = None
     way: tuple[int, int] = (0, 1)
     needs_values: bool = False
+    unit: TerragruntCall | None = None
+    files: ReadManifests = ReadManifests(set(), set())
 
 
 def any_filled(sources: Sequence[Source]) -> bool:
@@ -149,7 +154,7 @@ def _of_template(source: Source, modules: Modules) -> Iterator[FilledText]:
         for number, (evaluator, module) in enumerate(calls):
             evaluator.budget = modules.budget
             filled = fill_template(evaluator)
-            if filled is None or not filled.values:
+            if filled is None or not (filled.values or _is_unread(module)):
                 continue
             # Each environment and each call of a module has an object of its own, also where all hold the same.
             own = module.own.path if module.own is not None else ""
@@ -159,12 +164,11 @@ def _of_template(source: Source, modules: Modules) -> Iterator[FilledText]:
             seen.add(mark)
             result = _read(source, filled)
             if result is None:
-                _say_broken(source, [0], _BROKEN_FILE)
+                _say_broken(source, _broken(source, filled, [0]), "the file")
             else:
                 way = number, len(calls)
-                yield FilledText(
-                    source, result, filled, module.label, module.root, module.own, way, module.needs_values
-                )
+                made = FilledText(source, result, filled, module.label, module.root, module.own, way)
+                yield made._replace(needs_values=module.needs_values, unit=module.unit)
     except BudgetSpent as limit:
         give_up(source, limit)
     except Exception as error:
@@ -180,42 +184,51 @@ def _of_module(module: TerraformModule, files: Sequence[Source]) -> Iterator[Fil
     """
     RUN.check_time()
     used: Origins = set()
-    first: list[tuple[int, Filled]] = []  # with the number of used objects known at that time
+    first: list[tuple[int, Filled, ReadManifests]] = []  # with the number of used objects known at that time
     for source in files:
         known = len(used)
-        filled, own = _fill(module, source, used)
-        first.append((known, filled))
+        filled, own, read = _fill(module, source, used)
+        first.append((known, filled, read))
         used |= own
     for source in files:
         _mark_parts(source, used)
-    for source, (known, filled) in zip(files, first, strict=True):
+    for source, (known, filled, read) in zip(files, first, strict=True):
         if known != len(used):
-            filled, _ = _fill(module, source, used)
+            filled, _, read = _fill(module, source, used)
         file = module.modules.file(os.path.abspath(source.path))
         starts = [block.start for block in file.blocks] if file is not None else []
         result = _read(source, filled)
         if result is None:
             broken = _broken(source, filled, starts)
             _say_broken(source, broken)
-            filled, _ = _fill(module, source, used, broken)
+            filled, _, read = _fill(module, source, used, frozenset(broken))
             result = _read(source, filled)
-        if result is not None and filled.values:
-            yield FilledText(
-                source, result, filled, module.label, module.root, module.own, needs_values=module.needs_values
+        if result is not None and (filled.values or _is_unread(module)):
+            made = FilledText(source, result, filled, module.label, module.root, module.own, files=read)
+            yield made._replace(needs_values=module.needs_values, unit=module.unit)
+
+
+def _is_unread(module: TerraformModule) -> bool:
+    """Return whether Terragrunt cannot read the unit that applies a module, so that its values are not known."""
+    return module.unit is not None and module.unit.is_unread
+
+
+_INDENT = re.compile(r"(?m)^[ \t]+%\{[^}\n]*~\}[ \t]*$")
+"""A directive that leaves its indent in front of the next line."""
+
+
+def _say_broken(source: Source, blocks: Mapping[int, str], what: str = "a text of this block") -> None:
+    """Record that the texts of blocks are judged unrendered. `blocks` has the reason for the start of each block."""
+    for start, reason in sorted(blocks.items()):
+        inside = (document for document in source.documents if document.root is not None)
+        document = next((document for document in inside if document.start >= start), None)
+        if document is not None and all(aside.offset != document.start for aside in source.set_aside):
+            indent = _INDENT.search(source.text, document.start, document.end)
+            hint = f"; the indent before `{indent[0].strip()}` stays, in front of the next line" if indent else ""
+            message = (
+                f"{what} is no YAML once its values are filled in ({reason}{hint}): it is judged as it is written"
             )
-
-
-_BROKEN = "a text of this block is no YAML once its values are filled in: it is judged as it is written"
-_BROKEN_FILE = "the file is no YAML once its values are filled in: it is judged as it is written"
-
-
-def _say_broken(source: Source, blocks: Iterable[int], reason: str = _BROKEN) -> None:
-    """Record that the texts of these blocks are judged unrendered, because the rendered text cannot be parsed."""
-    for start in sorted(blocks):
-        inside = (document.start for document in source.documents if document.root is not None)
-        at = next((offset for offset in inside if offset >= start), None)
-        if at is not None and all(aside.offset != at for aside in source.set_aside):
-            source.set_aside.append(SyntaxProblem(at, reason))
+            source.set_aside.append(RenderingProblem(document.start, message))
 
 
 def _mark_parts(source: Source, used: Origins) -> None:
@@ -228,8 +241,8 @@ def _mark_parts(source: Source, used: Origins) -> None:
 
 def _fill(
     module: TerraformModule, source: Source, used: Origins, less: frozenset[int] = frozenset()
-) -> tuple[Filled, Origins]:
-    """Return a rendered file, and the objects that it prints.
+) -> tuple[Filled, Origins, ReadManifests]:
+    """Return a rendered file, the objects that it prints, and the files whose objects it prints.
 
     `less` are the offsets of blocks that stay unrendered.
     """
@@ -241,7 +254,7 @@ def _fill(
     filled = filler.fill(
         block for block in file.blocks if _is_filled(source, block, used) and block.start not in less
     )
-    return filled, filler.used
+    return filled, filler.used, filler.files
 
 
 def _is_filled(source: Source, block: TerraformBlock, used: Origins) -> bool:
@@ -258,19 +271,19 @@ def _read(source: Source, filled: Filled) -> Source | None:
     result = Source.from_text(source.path, filled.text, source.also)
     result.part = source.part
     bad = len(result.problems) + len(result.set_aside)
-    aside = sum(aside.message not in (_BROKEN, _BROKEN_FILE) for aside in source.set_aside)
+    aside = sum(not isinstance(aside, RenderingProblem) for aside in source.set_aside)
     return None if bad > len(source.problems) + aside else result
 
 
-def _broken(source: Source, filled: Filled, starts: Sequence[int]) -> frozenset[int]:
-    """Return which of the blocks that begin at `starts` render to text that cannot be parsed, by their offsets."""
+def _broken(source: Source, filled: Filled, starts: Sequence[int]) -> dict[int, str]:
+    """Return why blocks that begin at `starts` render to text that cannot be parsed, by their offsets."""
     result = Source.from_text(source.path, filled.text, source.also)
-    offsets = [problem.offset for problem in result.problems] + [set_aside.offset for set_aside in result.set_aside]
-    found = set()
+    found: dict[int, str] = {}
     segments = [segment.at for segment in filled.segments]
-    for offset in offsets:
-        at = max((n for n, start in enumerate(segments) if start <= offset), default=0)
+    for problem in (*result.problems, *result.set_aside):
+        at = max((n for n, start in enumerate(segments) if start <= problem.offset), default=0)
         within = filled.segments[at]
-        place = within.start if within.code is not None else within.start + offset - within.at
-        found.add(max((start for start in starts if start <= place), default=0))
-    return frozenset(found)
+        place = within.start if within.code is not None else within.start + problem.offset - within.at
+        reason = f"line {source.position(place).line}: {problem.message}"
+        found.setdefault(max((start for start in starts if start <= place), default=0), reason)
+    return found

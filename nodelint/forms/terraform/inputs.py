@@ -276,14 +276,16 @@ class TerraformInputs:
             yield from self._list_given(place, name, steps)
 
     def _list_callers(self, folder: str, call: str) -> Iterator[tuple[TerraformFile, TerraformBlock]]:
-        wanted = re.match(r"module\.(\S+) of ([^,]*)", call)
-        home = os.path.normpath(os.path.join(folder, wanted[2])) if wanted is not None and wanted[2] else ""
+        address, is_call, around_call = call.partition(" of ")
+        wanted = address.rpartition("].")[2].partition("[")[0].removeprefix("module.") if is_call else None
+        written = around_call.partition(",")[0]
+        home = os.path.normpath(os.path.join(folder, written)) if written else ""
         for path in self.modules.callers(folder):
             around = os.path.dirname(path)
             if around == folder or home not in ("", around):
                 continue
             for called, file, block in self.modules.local_calls(path):
-                if called == folder and (wanted is None or wanted[1] == ".".join(block.names)):
+                if called == folder and (wanted is None or wanted == ".".join(block.names)):
                     yield file, block
 
     def _list_given(self, place: InputPlace, name: str, steps: Sequence[str]) -> Iterator[InputPlace]:

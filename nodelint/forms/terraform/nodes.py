@@ -22,8 +22,8 @@ _LEAST = 8
 _DEEPEST = 100
 """The deepest nesting of lists and objects in a Terraform value."""
 
-RENDERED_FILE = "!rendered-file"
-"""The tag of what `yamldecode` returns for a file that `templatefile` renders. The file is judged by itself."""
+RENDERED_FILE = "!rendered-file:"
+"""The beginning of the tag of what `yamldecode` returns for a file that `templatefile` renders. The path follows."""
 
 
 class EvaluationFailure(Exception):

@@ -40,9 +40,8 @@ def list_plain_texts(
                 result.part = source.part
                 copied = Filled(source.text, (Segment(0, 0),), 0, 0)
                 way = number, len(variants)
-                yield FilledText(
-                    source, result, copied, module.label, module.root, module.own, way, module.needs_values
-                )
+                text = FilledText(source, result, copied, module.label, module.root, module.own, way)
+                yield text._replace(needs_values=module.needs_values, unit=module.unit)
 
 
 def _list_own(folder: str, modules: Modules, left: Mapping[str, Source]) -> list[str]:

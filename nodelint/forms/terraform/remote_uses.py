@@ -7,7 +7,7 @@ import re
 
 from nodelint.base.types import TYPE_CHECKING
 from nodelint.forms.input_text import RemoteUse
-from nodelint.forms.lib.chart_values import MAKES_POOLS
+from nodelint.forms.lib.chart_values import MAKES_POOLS, MAY_MAKE_POOLS
 from nodelint.forms.terraform.input_places import COMMENT, InputPlace
 from nodelint.forms.terraform.parsed import parse_text
 from nodelint.forms.terraform.remote_units import KNOWN_PUBLISHERS, find_remote_module
@@ -70,6 +70,7 @@ def list_remote_modules(inputs: TerraformInputs, source: Source) -> Iterator[Rem
         makes_pools = MAKES_POOLS.search(address if is_known else COMMENT.sub("", text)) or (
             not is_known and any(map(_OF_POOLS.fullmatch, given))
         )
+        makes_pools = makes_pools or (is_release and MAY_MAKE_POOLS.search(address) is not None)
         if not makes_pools:
             continue
         folder = os.path.dirname(path)

@@ -38,9 +38,13 @@ def filled_by_terraform(sources: Sequence[Source], each_release: bool = False) -
         from nodelint.forms.terraform.plain_texts import list_plain_texts
 
         filled += list_plain_texts(sources, run.files, filled)
+    unchanged = {path for text in filled for path in text.files.unchanged}
     for text in filled:
         path = os.path.abspath(text.template.path)
-        yield run.build(text)._replace(settle=run.settle(path))
+        printed = tuple(sorted(text.files.changed - unchanged))
+        if all(path not in other.files.changed - unchanged for other in filled):
+            built = run.build(text)._replace(settle=run.settle(path))
+            yield built._replace(replaces=(*built.replaces, *printed), printed=printed)
 
 
 class _TerraformRun:
@@ -60,9 +64,11 @@ class _TerraformRun:
         given = [
             os.path.abspath(segment.node.source.path) for segment in text.filled.segments if segment.node is not None
         ]
-        parts = tuple(
-            dict.fromkeys((*built.parts, *given, *([os.path.abspath(own.path)] if own is not None else [])))
-        )
+        files = [
+            *(text.unit.files if text.unit is not None else ()),
+            *([os.path.abspath(own.path)] if own is not None else []),
+        ]
+        parts = tuple(dict.fromkeys((*built.parts, *given, *map(os.path.abspath, files))))
         return built._replace(
             cluster=cluster,
             label=text.caller,

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from nodelint.text import Source
 
 _TERRAGRUNT = "terragrunt.hcl"
+_TERRAMATE = ".tm.hcl"
 _JSON = (".tf.json", ".tofu.json")
 ENDINGS = (".tf", ".tofu", _TERRAGRUNT, *_JSON)
 """Endings of Terraform files, also in JSON syntax, and of Terragrunt files that call a module."""
@@ -56,8 +57,8 @@ def find_syntax_error(source: Source) -> tuple[int, str] | None:
     """Return the offset and the reason of the first place that Terraform refuses in a file. None if it reads the
     file, and for files in JSON and of other tools.
     """
-    endings = (*TERRAFORM.endings, *TERRAFORM.inputs, *TERRAFORM.heads)
-    if source.built is not None or not source.path.endswith(endings):
+    endings = (*TERRAFORM.endings, *TERRAFORM.inputs, *TERRAFORM.paths.above)
+    if source.built is not None or not source.path.endswith(endings) or source.path.endswith(_TERRAMATE):
         return None
     from nodelint.forms.terraform.hclcheck import find_hcl_problem
 

@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from nodelint.base.budget import BudgetSpent
 from nodelint.base.tuples import NamedTuple
 from nodelint.base.types import TYPE_CHECKING
 from nodelint.files.gate import gate
 from nodelint.forms.lib.made_nodes import mapping, scalar
+from nodelint.forms.registry import TERRAFORM
 from nodelint.forms.requests import FolderUse
 from nodelint.forms.terraform.evaluate import EvaluationBudget, ExpressionEvaluator, NameScope
 from nodelint.forms.terraform.file_blocks import TerraformBlock
 from nodelint.forms.terraform.functions.table import call_function
+from nodelint.forms.terraform.hclcheck import find_hcl_problem
 from nodelint.forms.terraform.nodes import unknown
 from nodelint.forms.terraform.parsed import parse_text
 from nodelint.forms.terraform.template import Evaluator
 from nodelint.model.finding import Span
 from nodelint.text.limits import note_limit, note_more
 from nodelint.text.nodes import Node
+from nodelint.text.unknown_value import UNKNOWN
 
 if TYPE_CHECKING:
     from nodelint.forms.lib.unread_inputs import UnreadInputs
@@ -27,10 +31,12 @@ if TYPE_CHECKING:
     from nodelint.text.source import Source
 
 NAME = "terragrunt.hcl"
+STACK = "terragrunt.stack.hcl"
 _MOST_FOLDERS = 20_000
 """The most folders of a repository that are searched."""
 _MOST_CALLS = 400
 """The most Terragrunt files that call one module."""
+_SOURCE = r'(?m)^[ \t]*source[ \t]*=[ \t]*"(?:\$\{get_(repo_root|terragrunt_dir)\(\)\}/+|(?=\.))([^"$?:\n]+)'
 _DEEPEST = 10
 """The most nested files that include or read each other."""
 
@@ -38,38 +44,123 @@ Reader = Callable[[str], "Source | None"]
 
 
 class TerragruntCall(NamedTuple):
-    """A Terragrunt file that calls a module, its folder, and the inputs that it passes."""
+    """A Terragrunt unit that calls a module: its file, its folder, and the inputs that it passes.
+
+    `files` are the Terragrunt files that it reads, by absolute path, with its own. If Terragrunt cannot parse one of
+    them, every input is unknown.
+    """
 
     source: Source
     folder: str
     given: Mapping[str, Node]
+    files: Mapping[str, Source]
+
+    @property
+    def is_unread(self) -> bool:
+        """Return whether Terragrunt cannot parse one of its files."""
+        return isinstance(self.given, _UnknownInputs)
+
+
+class _UnknownInputs(Mapping[str, Node]):
+    """The inputs of a unit that Terragrunt cannot read: it may pass any of them. `at` is the reason's place."""
+
+    def __init__(self, at: Node) -> None:
+        self._at = at
+
+    def __getitem__(self, name: str) -> Node:
+        return self._at
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(())
+
+    def __len__(self) -> int:
+        return 0
+
+
+def find_unit_problem(files: Iterable[Source]) -> tuple[Source, int, str] | None:
+    """Return the first file of a unit that Terragrunt cannot parse, with the offset and the reason. None if it can
+    parse all of them.
+    """
+    for source in files:
+        found = find_hcl_problem(source.text)
+        if found is not None:
+            return source, *found
+    return None
 
 
 def terragrunt_calls(home: str, read: Reader, budget: EvaluationBudget) -> dict[str, list[TerragruntCall]]:
     """Return the calls in a repository by the folder of the module, in order of path. Raise `BudgetSpent`."""
     found: dict[str, list[TerragruntCall]] = {}
     beyond: dict[str, list[str]] = {}
-    for path in sorted(_find_files(home)):
-        source = read(path)
+    paths = sorted(_find_files(home))
+    of_stacks = [unit for path in paths for unit in _list_units_of_stack(path, home, read, budget)]
+    in_stacks = {unit.path for unit in of_stacks}
+    alone = (_Unit(path, os.path.dirname(path), None) for path in paths if path.endswith(f"{os.sep}{NAME}"))
+    for unit in (*(unit for unit in alone if unit.path not in in_stacks), *of_stacks):
+        source = read(unit.path)
         if source is None:
             continue
-        file = TerragruntFile(source, os.path.dirname(path), home, read, budget)
+        files = {**unit.stack, unit.path: source}
+        file = TerragruntFile(source, os.path.dirname(unit.path), home, _note_files(read, files), budget)
+        file.values_of_stack = unit.values
         module = file.module()
         if module is None:
             continue
         if len(found.setdefault(module, [])) < _MOST_CALLS:
-            found[module].append(TerragruntCall(source, file.folder, file.inputs()))
+            given: Mapping[str, Node] = file.inputs()
+            problem = find_unit_problem(files.values())
+            if problem is not None:
+                broken, offset, _ = problem
+                given = _UnknownInputs(Node(broken, offset, offset, "scalar", "plain", UNKNOWN))
+            found[module].append(TerragruntCall(source, unit.folder, given, files))
         else:
-            beyond.setdefault(module, []).append(path)
+            beyond.setdefault(module, []).append(unit.path)
     for paths in beyond.values():
         note_more(paths[0], _MOST_CALLS + len(paths), _MOST_CALLS, "Terragrunt units of one module")
     return found
 
 
+class _Unit(NamedTuple):
+    """A unit: the path of its file, its folder, the `values` of its stack, and the stack's file by absolute path."""
+
+    path: str
+    folder: str
+    values: Node | None
+    stack: Mapping[str, Source] = {}
+
+
+def _list_units_of_stack(path: str, home: str, read: Reader, budget: EvaluationBudget) -> Iterator[_Unit]:
+    """Yield the units of this repository that a stack makes, each in the folder into which Terragrunt writes it."""
+    source = read(path) if path.endswith(STACK) else None
+    if source is None:
+        return
+    stack = TerragruntFile(source, os.path.dirname(path), home, read, budget)
+    for block in (block for block in stack.blocks if block.kind == "unit"):
+        body = parse_text(source.text).body(block)
+        template, name = stack.text_in(block, "source"), stack.text_in(block, "path") or ".".join(block.names)
+        if template is not None and template.startswith((".", "/")):
+            folder = os.path.normpath(os.path.join(stack.folder, template.replace("//", "/")))
+            values = stack.evaluator.value(body["values"]) if "values" in body else None
+            written = os.path.join(stack.folder, ".terragrunt-stack", name)
+            yield _Unit(os.path.join(folder, NAME), os.path.normpath(written), values, {path: source})
+
+
+def _note_files(read: Reader, files: dict[str, Source]) -> Reader:
+    """Return `read` so that it notes in `files` the Terragrunt files that it reads."""
+
+    def note(path: str) -> Source | None:
+        source = read(path)
+        if source is not None and path.endswith(TERRAFORM.paths.above):
+            files[path] = source
+        return source
+
+    return note
+
+
 def list_units(home: str, read: Reader, budget: EvaluationBudget) -> dict[str, list[str]]:
     """Return the folders of the units in a repository by the folder of their module. Raise `BudgetSpent`."""
     found: dict[str, list[str]] = {}
-    for path in sorted(_find_files(home)):
+    for path in sorted(path for path in _find_files(home) if path.endswith(f"{os.sep}{NAME}")):
         source, folder = read(path), os.path.dirname(path)
         module = TerragruntFile(source, folder, home, read, budget).module() if source is not None else None
         if module is not None:
@@ -97,8 +188,7 @@ def _find_files(home: str) -> Iterator[str]:
             note_limit(home, _MOST_FOLDERS, "folders in this repository, which may hold Terragrunt units", 0)
             return
         folders[:] = [name for name in folders if not name.startswith(".") and name != "node_modules"]
-        if NAME in names:
-            yield os.path.join(folder, NAME)
+        yield from (os.path.join(folder, name) for name in (NAME, STACK) if name in names)
 
 
 class TerragruntFile:
@@ -123,6 +213,8 @@ class TerragruntFile:
         self.blocks = file.blocks
         self._body = file.body
         self.outer = file.outer
+        self.values_of_stack: Node | None = None
+        """The `values` that a stack passes to the unit. None without a stack."""
         self._locals: dict[str, Node | None] = {}
         scope = NameScope(source, {}, self._lookup, self._call, folder)
         self.evaluator = Evaluator(scope, budget)
@@ -138,7 +230,18 @@ class TerragruntFile:
                 if not path.startswith((".", "/")):
                     return None
                 return os.path.normpath(os.path.join(self.folder, path))
-        return next(filter(None, (file.module() for file in self._included())), None)
+        found = next(filter(None, (file.module() for file in self._included())), None)
+        return found or (self._module_as_written() if find_unit_problem([self.source]) is not None else None)
+
+    def _module_as_written(self) -> str | None:
+        """Return the folder of the module that the text of a file names that cannot be parsed. None if it names
+        none.
+        """
+        found = re.search(_SOURCE, self.source.text)
+        if found is None:
+            return None
+        folder = self.home if found[1] == "repo_root" else self.folder
+        return os.path.normpath(os.path.join(folder, found[2].replace("//", "/")))
 
     @property
     def source_of_module(self) -> HclExpression | None:
@@ -197,9 +300,15 @@ class TerragruntFile:
         if source is None:
             gate.notes_refusal(whole, path, self.source, start)
             return None
-        return TerragruntFile(source, self.folder, self.home, self.read, self.budget, self.depth + 1)
+        made = TerragruntFile(source, self.folder, self.home, self.read, self.budget, self.depth + 1)
+        made.values_of_stack = self.values_of_stack
+        return made
 
     def _lookup(self, word: str, name: str) -> Node | None:
+        if word == "include":
+            return self._exposed(name)
+        if word == "values":
+            return self.values_of_stack.get(name) if self.values_of_stack is not None else None
         if word != "local":
             return None
         if name not in self._locals:
@@ -209,6 +318,15 @@ class TerragruntFile:
                 if found is not None:
                     self._locals[name] = self.evaluator.value(found)
         return self._locals[name]
+
+    def _exposed(self, name: str) -> Node | None:
+        """Return the locals and inputs of the file that an `include` block with a label exposes. None without one."""
+        for block in self.blocks_of("include", name):
+            path = self.text_in(block, "path")
+            file = self._open(path, block.start) if path is not None else None
+            if file is not None:
+                return file.values(Node(self.source, block.start, block.start, "scalar", "plain", UNKNOWN))
+        return None
 
     def _call(self, evaluator: ExpressionEvaluator, name: str, args: list[Node], at: Node) -> Node:
         given = args[0].value if args else None

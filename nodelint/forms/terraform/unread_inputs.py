@@ -24,9 +24,11 @@ def list_inputs(
 ) -> Iterator[str]:
     """Yield the absolute paths of module files that hold objects or are inputs of rendered manifests.
 
-    Terragrunt units that call such a module are yielded as well. `paths` are all requested files.
+    Terragrunt units that call such a module are yielded as well, with the files that they read. `paths` are all
+    requested files.
     """
     modules: set[str] = set()
+    read_by_units = [part for built in builds for part in built.parts if part.endswith(TERRAFORM.paths.above)]
     parts = [source.path for source in sources if source.path.endswith((*FILES, *TERRAFORM.templates))]
     for built in builds:
         parts += built.parts
@@ -43,7 +45,7 @@ def list_inputs(
             note_limit(path, _MOST_FILES, "files of modules, whose syntax is looked at", 0)
             break
         found.append(path)
-    yield from found
+    yield from dict.fromkeys((*found, *read_by_units))
     yield from _list_units(paths, {os.path.dirname(path) for path in found})
 
 
@@ -58,6 +60,7 @@ def _list_units(paths: Iterable[str], modules: Collection[str]) -> Iterator[str]
         if os.path.basename(path) != UNIT:
             continue
         text = gate.load_text(path, _LARGEST) or ""
-        for written in re.findall(r'(?m)^[ \t]*source\s*=\s*"(\.[^"$?]*)"', text):
-            if os.path.normpath(os.path.join(os.path.dirname(path), written)) in modules:
+        for start, written in re.findall(r'(?m)^[ \t]*source\s*=\s*"(\$\{[^}"]*\})?/*([^"$?]+)', text):
+            folder = os.path.normpath(os.path.join("/" if start else os.path.dirname(path), written))
+            if folder in modules or (start and any(module.endswith(folder) for module in modules)):
                 yield path

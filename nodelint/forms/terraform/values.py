@@ -7,6 +7,7 @@ its default. An empty default is meant to be replaced: it is unknown.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 
@@ -63,6 +64,7 @@ class TerraformModule:
         """
         self.needs_values = False
         """Whether it lacks a value for which variable files are there: it is applied with one of them alone."""
+        self.unit: TerragruntCall | None = None
         self.folder = folder
         self.root = root
         self.label = label
@@ -222,14 +224,13 @@ class Modules(ModuleFiles):
         Without units, return it by itself, and once for the variable files of each environment. If the command line
         names variable files, only these are used.
         """
-        calls = self.find_terragrunt_calls(folder)
-        if calls:
-            return [
-                TerraformModule(
-                    self, folder, c.given, c.folder, os.path.relpath(c.folder, folder).replace(os.sep, "/")
-                )
-                for c in calls
-            ]
+        units = []
+        for call in self.find_terragrunt_calls(folder):
+            label = os.path.relpath(call.folder, folder).replace(os.sep, "/")
+            units.append(TerraformModule(self, folder, call.given, call.folder, label))
+            units[-1].unit = call
+        if units:
+            return units
         found = [TerraformModule(self, folder, None, folder, "")]
         declared = {*self.declared(folder).variables}
         for source in environment_files(folder, self.source):
@@ -302,7 +303,7 @@ class Modules(ModuleFiles):
     ) -> Iterator[TerraformModule]:
         home = os.path.dirname(os.path.abspath(file.source.path))
         around = os.path.relpath(home, folder).replace(os.sep, "/")
-        label = f"module.{'.'.join(block.names)} of {around}"
+        name = f"module.{'.'.join(block.names)}"
         for caller in self.variants(home, depth + 1):
             evaluator = caller.evaluator(file.source)
             own = f", {os.path.relpath(caller.own.path, caller.root)}" if caller.own is not None else ""
@@ -310,8 +311,9 @@ class Modules(ModuleFiles):
             for names in instances(given, evaluator):
                 inside = evaluator.inside(names)
                 args = {name: inside.value(value) for name, value in given.items()}
-                made = TerraformModule(self, folder, args, caller.root, label + own, caller.own, is_off)
-                made.needs_values = caller.needs_values
+                label = f"{_name_outer(caller.label)}{name}{_name_instance(names)} of {around}{own}"
+                made = TerraformModule(self, folder, args, caller.root, label, caller.own, is_off)
+                made.needs_values, made.unit = caller.needs_values, caller.unit
                 yield made
 
     def variable_files(self, folder: str) -> dict[str, Node]:
@@ -357,6 +359,20 @@ class Modules(ModuleFiles):
                         return found
                     found.append((functions.template(source, names, self.budget), module))
         return found
+
+
+def _name_instance(names: Mapping[str, Node]) -> str:
+    """Return the key of an instance of a call with `for_each` in brackets. Empty if it has none that is known."""
+    instance = names.get("each")
+    key = instance.get("key") if instance is not None else None
+    text = key.value if key is not None else None
+    return f'["{text}"]' if isinstance(text, str) and re.fullmatch(r"[\w.:/-]+", text) else ""
+
+
+def _name_outer(label: str) -> str:
+    """Return the beginning of an address inside of an instance of a call. Empty without such an instance."""
+    outer, bracket, _ = label.partition(" of ")[0].rpartition("]")
+    return f"{outer}]." if bracket else ""
 
 
 def _unrepeated(called: Iterator[TerraformModule]) -> Iterator[TerraformModule]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Sequence
 
@@ -132,7 +133,7 @@ def _decoded(at: Node, value: Node, masked: bool = False) -> object:
         for node in roots[0].walk():
             node.source, node.start, node.end = at.source, at.start, at.end
         if value.start == 0 and not value.source.path.endswith(TERRAFORM.language):
-            roots[0].tag = RENDERED_FILE
+            roots[0].tag = f"{RENDERED_FILE}{os.path.abspath(value.source.path)}"
     return roots[0]
 
 
