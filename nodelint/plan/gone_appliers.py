@@ -7,6 +7,7 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
+from fnmatch import fnmatch
 
 from nodelint.base.tuples import NamedTuple
 from nodelint.base.types import TYPE_CHECKING
@@ -33,6 +34,7 @@ _KIND = re.compile(rb"(?m)^kind:[ \t]*[\"']?(?:Application|ApplicationSet|Kustom
 _COMMAND = re.compile(rb"\bkubectl\b|\bkustomize[ \t]+build\b")
 _OF_RELEASE = re.compile(r"\.Release\b|\binclude\b|\btpl\b")
 _PLACEHOLDER = re.compile(r"\{\{[^{}\n]*\}\}")
+_PATH = re.compile(r"\bpath[\"']?:[ \t]*[\"']?([^\s\"'{},]+)")
 _Terms = tuple[tuple[str, str], ...]
 
 
@@ -125,11 +127,11 @@ def find_gone_appliers(was: Read, new: Read, refused: Set[str] = frozenset()) ->
 
     `refused` are names of appliers, and folders, that a side refuses or cannot render: the plan reports them already.
     """
+    every = [list_appliers(side) if _may_apply(was) else [] for side in (was, new)]
+    # An applier with a generator's file that cannot be read may apply other folders, and under other names.
+    unknown = {applier.name for side in every for applier in side if _names_any(applier, refused)} | refused
     before, after = (
-        [applier for applier in list_appliers(side) if refused.isdisjoint((applier.name, applier.place))]
-        if _may_apply(was)
-        else []
-        for side in (was, new)
+        [applier for applier in side if unknown.isdisjoint((applier.name, applier.place))] for side in every
     )
     if not before:
         return
@@ -139,6 +141,13 @@ def find_gone_appliers(was: Read, new: Read, refused: Set[str] = frozenset()) ->
     yield from _find_moved(gone, *sides)
     yield from _find_renamed(gone, *sides)
     yield from _find_changed(*sides)
+
+
+def _names_any(applier: _Applier, files: Set[str]) -> bool:
+    """Return whether the object of an applier names one of some files, also by a pattern."""
+    text = applier.at.source.text[applier.at.start : applier.at.end]
+    patterns = _PATH.findall(text) if files else ()
+    return any(fnmatch(path.replace(os.sep, "/"), pattern) for pattern in patterns for path in files)
 
 
 def _list_gone(before: Sequence[_Applier], after: Sequence[_Applier], roots: tuple[str, str]) -> list[_Applier]:

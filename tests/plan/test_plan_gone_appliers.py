@@ -8,6 +8,7 @@ import pytest
 
 from tests.plan.test_plan import CLASS, POOL
 from tests.plan.test_plan_command import Run, put
+from tests.plan.test_plan_missing_references import BOTH, change, plan
 
 APPLICATION = """\
 apiVersion: argoproj.io/v1alpha1
@@ -106,3 +107,24 @@ def test_what_applied_pools_and_is_gone_is_named(nodelint: Run, tmp_path: Path, 
 @pytest.mark.parametrize("case", KEPT)
 def test_what_is_applied_by_something_new_is_no_alarm(nodelint: Run, tmp_path: Path, case: str) -> None:
     assert "No node is replaced." in _plan(nodelint, tmp_path, *KEPT[case])
+
+
+SET = """\
+apiVersion: argoproj.io/v1alpha1
+kind: ApplicationSet
+metadata: {name: nodes}
+spec:
+  goTemplate: true
+  generators: [{list: {elements: [{tier: one, note: one}]}}]
+  template:
+    metadata: {name: 'nodes-{{.tier}}', annotations: {note: '{{.note}}'}}
+    spec: {source: {repoURL: https://example.com/x.git, path: pools}, destination: {name: prod}}
+"""
+
+
+def test_an_application_whose_name_a_generator_changes_is_gone(nodelint: Run, tmp_path: Path) -> None:
+    files = {"set.yaml": SET, "pools/n.yaml": BOTH}
+    for field, code in (("tier", 1), ("note", 0)):
+        new = change(files, ("set.yaml", f"{field}: one", f"{field}: two"))
+        done = plan(nodelint, tmp_path / field, files, new)
+        assert done.returncode == code and ("`metadata.name`" in done.stdout) is bool(code), done.stdout

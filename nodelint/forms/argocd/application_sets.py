@@ -41,22 +41,36 @@ def list_applications(root: Node, read_file: ReadFile) -> Iterator[Node]:
 
     Unknown parameters stay as they are written.
     """
-    spec = root.find("spec", "template", "spec")
-    if spec is None:
+    template = root.find("spec", "template")
+    for made in list_templates(root, read_file) if template is not None and template.get("spec") is not None else ():
+        spec = made.get("spec")
+        if spec is not None:
+            yield spec
+
+
+def list_templates(root: Node, read_file: ReadFile) -> Iterator[Node]:
+    """Yield the template of an ApplicationSet, with `metadata` and `spec`, for each Application that it creates.
+
+    Unknown parameters stay as they are written.
+    """
+    template = root.find("spec", "template")
+    if template is None:
         return
     go = root.find("spec", "goTemplate")
     templates = go is not None and go.value is True
     generators = root.find("spec", "generators")
     line = root.source.position(root.start).line
     budget = WorkBudget(_MOST_STEPS, what="its Applications")
-    size = sum(1 + (node.end - node.start) // _CHARACTERS_OF_STEP for node in spec.walk() if node.kind == "scalar")
+    size = sum(
+        1 + (node.end - node.start) // _CHARACTERS_OF_STEP for node in template.walk() if node.kind == "scalar"
+    )
     try:
         for number, parameters in enumerate(_list_parameters(generators, read_file, budget)):
             if number >= MOST_APPLICATIONS:
                 note_limit(root.source.path, MOST_APPLICATIONS, "Applications of this ApplicationSet", line)
                 return
             budget.spend(size if parameters else 1)
-            yield _filled(spec, parameters, templates) if parameters else spec
+            yield _filled(template, parameters, templates) if parameters else template
     except BudgetSpent as limit:
         note_left_out(root.source.path, str(limit), line)
 

@@ -8,7 +8,7 @@ from fnmatch import fnmatchcase
 
 from nodelint.files.gate import gate
 from nodelint.files.safe_read import find_top, is_inside
-from nodelint.forms.argocd.application_sets import list_unread_generators
+from nodelint.forms.argocd.application_sets import list_templates, list_unread_generators
 from nodelint.forms.argocd.charts import ARGO, list_sources, list_sources_of, list_specs
 from nodelint.forms.interface import FormRun
 from nodelint.forms.lib.file_patterns import expand_braces
@@ -93,7 +93,7 @@ def _list_uses(root: Node, tops: Sequence[str], files: UnreadInputs) -> Iterator
     name = f"{text_of(root.get('kind'))} {text_of(root.find('metadata', 'name'))}"
     generators = tuple(("generators", in_one_line(part)) for part in list_unread_generators(root))
     deletes = _explain_deletion(root)
-    for spec in list_specs(root, files.read):
+    for spec, named in _list_named_specs(root, files):
         sources = [*list_sources_of(spec)]
         for part in sources:
             folder = _read_text(part.get("path"))
@@ -105,9 +105,20 @@ def _list_uses(root: Node, tops: Sequence[str], files: UnreadInputs) -> Iterator
                     ("helm.releaseName", _read_text(helm.get("releaseName") if helm is not None else None)),
                     ("destination.namespace", _read_text(spec.find("destination", "namespace"))),
                 )
-                terms = (*_list_terms(spec, sources, part), *generators)
+                terms = (*named, *_list_terms(spec, sources, part), *generators)
                 skips = _make_filter(part.get("directory"))
                 yield FolderUse(name, found, span_of(root), terms, of_release, deletes, skips=skips)
+
+
+def _list_named_specs(root: Node, files: UnreadInputs) -> Iterator[tuple[Node, tuple[tuple[str, str], ...]]]:
+    """Yield the spec of an Application, or of each Application of a set, which is deleted if its name changes."""
+    if text_of(root.get("kind")) != "ApplicationSet":
+        yield from ((spec, ()) for spec in list_specs(root, files.read))
+        return
+    for made in list_templates(root, files.read):
+        spec = made.get("spec")
+        if spec is not None:
+            yield spec, (("metadata.name", _read_text(made.find("metadata", "name"))),)
 
 
 def _explain_deletion(root: Node) -> str:
