@@ -318,14 +318,14 @@ def read_needed_files(found: Discovery, each_release: bool = False) -> None:
         inside = [f"/{folder}/" for folder in row.folders] if found.sources else []
         if any(folder in f"/{path}" for folder in inside for path in found.seen):
             found.sources += row.load().find_kindless_templates(found.sources, found.seen)
+    first = next(row for row in reversed(TABLE.rows) if row.applies and not row.endings)
     for row in reversed(TABLE.rows):  # first forms that install charts, then those that apply the result
-        if row.applies and applying:
+        if row is first and applying:
             from nodelint.forms.lib.values import read
 
             have = {os.path.abspath(source.path) for source in found.sources}
             more = (read(path) for path in applying if os.path.abspath(path) not in have)
             found.sources += [source for source in more if source is not None]
-            applying = []
         if _may_render(row, found.sources) or (each_release and _holds_plain_files(row, found.sources)):
             from nodelint.forms.interface import FormRun
 

@@ -182,7 +182,7 @@ CLAIMS = [
     ),
     Claim("controller-check", "crashes", bound("acme.io/rank", "Lt", "0"), bound("acme.io/rank", "Lt", "9"), "1.4.0"),
     Claim("controller-check", "20 GiB", volume("volumeSize: 10Gi"), volume("volumeSize: 80Gi")),
-    Claim("wrong-vendor-image", "other devices (nvidia)", pair(f"{FAMILY}[g4ad]"), pair(f"{FAMILY}[g4dn]")),
+    Claim("wrong-vendor-image", "devices of nvidia", pair(f"{FAMILY}[g4ad]"), pair(f"{FAMILY}[g4dn]")),
     Claim("fractional-gpu", "counts no GPU", pair(f"{FAMILY}[g6f]"), pair(f"{FAMILY}[g6]")),
     Claim(
         "node-churn", "expires within", pool(of_template="expireAfter: 10m"), pool(of_template="expireAfter: 336h")

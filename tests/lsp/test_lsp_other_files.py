@@ -132,7 +132,7 @@ def test_hover_and_lens_count_the_same_types(tmp_path: Path, limits: str, number
     assert hovered is not None and lens is not None
     if number:
         assert (
-            lens.startswith(f"{number} types") and f"can launch **{number}** with all its lines" in hovered.markdown
+            lens.startswith(f"{number} types") and f"can launch **{number}** instance types" in hovered.markdown
         )
     else:
         assert lens == "no instance type" and "nothing is launched: this excludes the last" in hovered.markdown

@@ -743,6 +743,7 @@ def test_values_that_terraform_gives_and_nothing_reads_are_not_called_unchanged(
     for side in ("old", "new"):
         put_chart(tmp_path / side / "charts" / "pools", "", LINE.replace("amd64", "{{ .Values.arch }}"))
         put(tmp_path / side / "charts" / "pools" / "values.yaml", "arch: amd64\n")
+        put_chart(tmp_path / side / "charts" / "others", "", "")
         put(tmp_path / side / "main.tf", RELEASES[name])
     same = RELEASES[name].replace("1.16.3", "1.16.4").replace("arch: none", "arch: arm64")
     assert "No node is replaced." in plan(same)

@@ -95,11 +95,12 @@ SWITCHES |= {
 }
 
 
-def test_a_file_that_another_resource_reads_too_stays(nodelint: Run, tmp_path: Path) -> None:
+def test_of_two_resources_with_one_file_only_one_is_removed(nodelint: Run, tmp_path: Path) -> None:
+    """Terraform destroys the object of the first resource, although another resource applies the same file."""
     on, off = SWITCHES["a file"]
     other = {"other.tf": read_by('yaml_body = file("pool.yaml")', "")}
     found = plan(nodelint, tmp_path, on | other, off | other)
-    assert [entry["change"] for entry in found["nodePools"]] == ["unchanged"]
+    assert [entry["change"] for entry in found["nodePools"]] == ["removed", "unchanged"]
 
 
 def plan(nodelint: Run, folder: Path, old: dict[str, str], new: dict[str, str]) -> dict[str, Any]:
