@@ -25,14 +25,11 @@ if TYPE_CHECKING:
     from nodelint.plan.read_side import Read
 
 _LARGEST = 1 << 20
-_EDITS = re.compile(
-    r"(?m)^[^\n#]*\b(?:sed|yq|perl|jq|awk|dasel)\b[^\n]*?(?:[ \t]-i|--in-?place|\|[^\n]*\bkubectl\b|>)[^\n]*"
-)
-"""A command that changes a file in place, or whose output is applied or written."""
-_PATCHES = re.compile(
-    r"(?m)^[^\n#]*\bkubectl\b[^\n]*[ \t](?:patch|set|replace|edit|scale)\b[^\n]*"
-    r"\b(?:nodepool|ec2nodeclass|nodeclass)[^\n]*"
-)
+_EDITOR = re.compile(r"\b(?:sed|yq|perl|jq|awk|dasel)\b")
+_IN_PLACE = re.compile(r"[ \t]-i|--in-?place|>")
+_COMMENT = re.compile(r"(?:^|[ \t])#")
+_VERB = re.compile(r"[ \t](?:patch|set|replace|edit|scale)\b")
+_KIND = re.compile(r"\b(?:nodepool|ec2nodeclass|nodeclass)")
 _FROM_ENVIRONMENT = re.compile(r"\b(?:strenv|env)\((\w+)\)|\benv\.(\w+)")
 _WORD = re.compile(r"[\w./${}@-]+")
 
@@ -60,15 +57,38 @@ def _list_edits(side: Read) -> list[InputText]:
             continue
         source = Source(os.path.relpath(path).replace(os.sep, "/"), text)
         places = {path_below(manifest, top).replace(os.sep, "/") for manifest in paths}
-        lines = [(at.start(), at.end()) for at in _EDITS.finditer(text) if _names_any(at[0], below, places)]
-        lines += [at.span() for at in _PATCHES.finditer(text)]
-        for start, end in lines:
-            line = text[start:end]
+        for start, end, line in _list_lines(text):
+            if not (_patches(line) or (_edits(line) and _names_any(line, below, places))):
+                continue
             found.append(InputText(os.path.basename(below), " ".join(line.split()), Span(source, start, end)))
             names = list_names(line) | {name for pair in _FROM_ENVIRONMENT.findall(line) for name in pair if name}
             for name, first, last in list_setting_lines(text, names):
                 found.append(InputText(name, " ".join(text[first:last].split()), Span(source, first, last)))
     return found
+
+
+def _list_lines(text: str) -> Iterator[tuple[int, int, str]]:
+    """Yield start, end and text of each line without its comment."""
+    start = 0
+    for line in text.split("\n"):
+        yield start, start + len(line), _COMMENT.split(line, maxsplit=1)[0]
+        start += len(line) + 1
+
+
+def _edits(line: str) -> bool:
+    """Return whether a line has a command that changes a file in place, or whose output is applied or written."""
+    found = _EDITOR.search(line)
+    if found is None:
+        return False
+    rest = line[found.end() :]
+    return _IN_PLACE.search(rest) is not None or "kubectl" in rest.partition("|")[2]
+
+
+def _patches(line: str) -> bool:
+    """Return whether a line has a command that changes a pool or class in the cluster."""
+    _, _, rest = line.partition("kubectl")
+    verb = _VERB.search(rest)
+    return verb is not None and _KIND.search(rest, verb.end()) is not None
 
 
 def _names_any(line: str, script: str, manifests: Collection[str]) -> bool:

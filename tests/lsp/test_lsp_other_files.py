@@ -131,9 +131,7 @@ def test_hover_and_lens_count_the_same_types(tmp_path: Path, limits: str, number
     lens = count_text(view, pool)
     assert hovered is not None and lens is not None
     if number:
-        assert (
-            lens.startswith(f"{number} types") and f"can launch **{number}** instance types" in hovered.markdown
-        )
+        assert lens.startswith(f"{number} types") and f"can launch **{number}** instance types" in hovered.markdown
     else:
         assert lens == "no instance type" and "nothing is launched: this excludes the last" in hovered.markdown
     more = "21 more meet the requirements, but exceed the limits (`spec.limits, cpu: 16`)"

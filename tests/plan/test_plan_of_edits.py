@@ -17,6 +17,7 @@ EDITS: dict[str, tuple[str, str]] = {
         "env:\n  COST: @\njobs:\n  d:\n    steps:\n"
         "      - run: yq -i '.spec.tags.cost = strenv(COST)' ./k8s/n.yaml\n",
     ),
+    "sed with another delimiter": ("deploy.sh", "sed -i 's#web#@#' k8s/n.yaml # a note\n"),
     "folder of the script": ("k8s/deploy.sh", "sed -i 's|web|@|' n.yaml\n"),
     "kubectl patch": ("Makefile", "d:\n\tkubectl patch ec2nodeclass web --type merge -p '{spec: {role: @}}'\n"),
 }

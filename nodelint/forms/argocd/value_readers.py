@@ -10,7 +10,7 @@ from nodelint.model.finding import Span, span_of
 from nodelint.text import Node, Source
 from nodelint.text.missing import text_of
 
-_KEY = re.compile(r"[\"']?([\w-]+)[\"']?[ \t]*:[ \t]*[\"']?\Z")
+_OF_KEYS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-"
 
 if TYPE_CHECKING:
     from nodelint.forms.requests import JudgedPlaces
@@ -28,17 +28,24 @@ class ParameterReaders:
         source = edit.source
         if not isinstance(source, Source) or "ApplicationSet" not in source.text:
             return
-        keys = _KEY.findall(source.text[source.text.rfind("\n", 0, edit.start) + 1 : edit.start])
-        for document in source.documents if keys else ():
+        key = _find_key(source.text[source.text.rfind("\n", 0, edit.start) + 1 : edit.start])
+        for document in source.documents if key else ():
             root = document.root
             is_set = root is not None and text_of(root.get("kind")) == "ApplicationSet"
             if root is None or not is_set or not root.start <= edit.start < root.end:
                 continue
-            used = re.compile(rf"\{{\{{[^{{}}]*\b{re.escape(keys[-1])}\b[^{{}}]*\}}\}}")
+            used = re.compile(rf"\{{\{{[^{{}}]*\b{re.escape(key)}\b[^{{}}]*\}}\}}")
             template = root.find("spec", "template")
             for node in template.walk() if template is not None else ():
                 if node.kind == "scalar" and used.search(node.text) is not None and not _is_below(node, "helm"):
                     yield span_of(node)
+
+
+def _find_key(before: str) -> str:
+    """Return the key of a value, from the text before the value in its line. Empty if there is none."""
+    text = before.rstrip(" \t\"'")
+    text = text[:-1].rstrip(" \t\"'") if text.endswith(":") else ""
+    return text[len(text.rstrip(_OF_KEYS)) :]
 
 
 def _is_below(node: Node, key: str) -> bool:

@@ -24,7 +24,7 @@ _ARGUMENTS = re.compile(r"\$(?:[1-9@*]|\{[1-9@*])")
 """An argument of a script or a function."""
 _VERB = re.compile(r"(?i:helm)|\$[({](?i:helm)[)}]|upgrade|install|template")
 _STRING = re.compile(r"""\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'""")
-_FUNCTION = re.compile(r"(?m)^[ \t]*(?:function[ \t]+)?([A-Za-z_][\w-]*)[ \t]*(?:\(\))?[ \t]*\{")
+_FUNCTION = re.compile(r"(?m)^[ \t]*+(?:function[ \t]++)?([A-Za-z_][\w-]*+)[ \t]*+(?:\(\)[ \t]*+)?\{")
 
 
 class ChartCommand(NamedTuple):

@@ -229,8 +229,8 @@ def _fill_all(
     """Yield the rendered templates of a chart that use some of the values.
 
     With `all_of_them`, yield all templates if at least one uses some values, in a condition too, or if values may
-    disable the whole chart. Else, with the values of a release (`root`), yield each template: its cluster gets it, and
-    may run a release of its own. `is_complete`: no further values are set.
+    disable the whole chart. Else, with the values of a release (`root`), yield each template: its cluster gets it,
+    and may run a release of its own. `is_complete`: no further values are set.
     """
 
     def filled(template: Source, plain: Holes | None = None) -> tuple[Back, ...]:

@@ -6,9 +6,10 @@ import re
 from collections.abc import Collection, Iterator
 
 VARIABLE = re.compile(
-    r"\$\{\{\s*(?:[\w-]+\.)*([A-Za-z_][\w-]*)\s*\}\}"
-    r"|\$\{(?:inputs:)?([A-Za-z_]\w*)(?:\[[@*\w]*\])?(?::?[-=?+][^{}]*)?\}|\$\((?:\w+\.)*([A-Za-z_]\w*)\)|\$([A-Za-z_]\w*)"
-    r"|\{\{-?\s*\.?([A-Za-z_]\w*)[^{}]*\}\}|(?<![{$])\{([A-Za-z_]\w*)\}"
+    r"\$\{\{\s*+(?:[\w-]++\.)*+([A-Za-z_][\w-]*+)\s*+\}\}"
+    r"|\$\{(?:inputs:)?([A-Za-z_]\w*+)(?:\[[@*\w]*+\])?(?::?[-=?+][^{}]*+)?\}"
+    r"|\$\((?:\w++\.)*+([A-Za-z_]\w*+)\)|\$([A-Za-z_]\w*+)"
+    r"|\{\{-?\s*+\.?([A-Za-z_]\w*+)[^{}]*+\}\}|(?<![{$])\{([A-Za-z_]\w*+)\}"
 )
 """A variable of a shell, make, a pipeline, a template or a Python string. One of the groups is its name."""
 _DEFAULT = re.compile(r"\$\{\w+:?[-=]([^{}]*)\}")
@@ -56,7 +57,7 @@ def find_values(name: str, text: str) -> list[str]:
 
 def _unquote(value: str) -> str:
     """Return a value without the quotes around it and a comment after it."""
-    quoted = re.match(r"""\A(["'])((?:\$\((?:[^()]|\([^()]*\))*\)|(?!\1).)*)\1""", value)
+    quoted = re.match(r"""\A(["'])((?:\$\((?:[^()]++|\([^()]*+\))*+\)|(?!\1).)*+)\1""", value)
     return quoted[2] if quoted is not None else re.sub(r"\s#.*", "", value).strip()
 
 
