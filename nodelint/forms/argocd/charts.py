@@ -28,6 +28,7 @@ def install_charts(root: Node, tree: RepositoryTree) -> Iterator[InstallChart]:
     """Yield the charts of the repository that an Application, or each of an ApplicationSet, installs."""
     if not text_of(root.get("apiVersion")).startswith(ARGO) or root.get("kind") is None:
         return
+    patch = find_values_patch(root)
     for spec in list_specs(root, tree.read_file):
         by = os.path.abspath(root.source.path), name_applier(root, spec)
         # Without the file of a generator there is no such release, even if its values are written elsewhere.
@@ -38,7 +39,8 @@ def install_charts(root: Node, tree: RepositoryTree) -> Iterator[InstallChart]:
             if path:
                 folder = os.path.normpath(os.path.join(tree.home, path))
                 layers = list(argo_layers(helm, folder, tree)) if helm is not None else []
-                yield InstallChart(folder, [*inputs, *layers], find_values_patch(root), by)
+                entry = patch.own_entry if patch is not None else None
+                yield InstallChart(folder, [*inputs, *layers], entry.key if entry is not None else None, by)
 
 
 _OF_SOURCES = re.compile(r"\b(?:helm|sources?|path|chart|kustomize)[\"']?[ \t]*:")
