@@ -206,7 +206,7 @@ LIMITS = {
         forms/helm/charts.py:_MOST_FILES forms/helm/charts.py:_MOST_VALUES
         forms/terraform/terragrunt.py:_MOST_FOLDERS forms/terraform/terragrunt.py:_MOST_CALLS
         forms/terraform/terragrunt.py:_DEEPEST forms/lib/file_patterns.py:_MOST_ENTRIES
-        forms/lib/file_patterns.py:_MOST_CHOICES forms/terraform/fill.py:MOST_INSTANCES
+        forms/lib/file_patterns.py:_MOST_CHOICES forms/terraform/block_instances.py:MOST_INSTANCES
         forms/terraform/modules.py:_MOST_FILES forms/terraform/modules.py:_MOST_FOLDERS
         forms/terraform/values.py:_MOST_CALLS forms/terraform/values.py:_DEEPEST
         forms/terraform/variables.py:_MOST_FILES forms/terraform/variables.py:_MOST_ENTRIES

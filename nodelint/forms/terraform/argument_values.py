@@ -7,7 +7,7 @@ import os
 from nodelint.base.budget import BudgetSpent
 from nodelint.base.tuples import NamedTuple
 from nodelint.base.types import TYPE_CHECKING
-from nodelint.forms.terraform.fill import instances
+from nodelint.forms.terraform.block_instances import instances
 from nodelint.forms.terraform.references import address_of
 from nodelint.model.finding import Span
 

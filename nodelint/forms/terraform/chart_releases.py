@@ -12,8 +12,8 @@ from nodelint.forms.lib.chart_values import MOST_RELEASES, ValuesLayer, merge_la
 from nodelint.forms.lib.made_nodes import mapping
 from nodelint.forms.lib.values import note_broken_text, values_root
 from nodelint.forms.requests import InstallChart
+from nodelint.forms.terraform.block_instances import instances
 from nodelint.forms.terraform.file_blocks import BlockAttribute, TerraformBlock, TerraformFile, blocks_of
-from nodelint.forms.terraform.fill import instances
 from nodelint.forms.terraform.hcltree import HclExpression
 from nodelint.forms.terraform.nodes import TextNode, is_unknown, items_of
 from nodelint.forms.terraform.template import Evaluator

@@ -10,8 +10,8 @@ from nodelint.base.budget import BudgetSpent
 from nodelint.base.tuples import NamedTuple
 from nodelint.base.types import TYPE_CHECKING
 from nodelint.files.gate import gate
+from nodelint.forms.terraform.block_instances import explain_no_instance, instances
 from nodelint.forms.terraform.file_blocks import BlockAttribute, TerraformBlock, TerraformFile
-from nodelint.forms.terraform.fill import explain_no_instance, instances
 from nodelint.model.evidence import OVERRIDDEN, Evidence, match_chart, not_known, stated
 from nodelint.text import Node, Source
 

@@ -12,8 +12,9 @@ from collections.abc import Iterator, Sequence
 from nodelint.base.budget import BudgetSpent
 from nodelint.files.gate import gate
 from nodelint.forms.lib.missing_sources import PLAIN_PATH, MissingSource, RepositoryNames
+from nodelint.forms.terraform.block_instances import explain_no_instance
 from nodelint.forms.terraform.file_blocks import TerraformBlock, TerraformFile
-from nodelint.forms.terraform.fill import ENDS, explain_no_instance
+from nodelint.forms.terraform.fill import ENDS
 from nodelint.forms.terraform.hcltree import HclExpression, list_parts
 from nodelint.forms.terraform.switched_off import list_paths_read
 from nodelint.forms.terraform.template import Evaluator

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 
 from nodelint.forms.lib.made_nodes import mapping, scalar, sequence
-from nodelint.forms.terraform.fill import instances
+from nodelint.forms.terraform.block_instances import instances
 from nodelint.forms.terraform.hcltree import HclExpression
 from nodelint.forms.terraform.nodes import TextNode, is_unknown
 from nodelint.forms.terraform.template import Evaluator

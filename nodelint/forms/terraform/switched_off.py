@@ -10,8 +10,9 @@ from nodelint.base.budget import BudgetSpent
 from nodelint.forms.lib.chart_places import chart_of
 from nodelint.forms.lib.file_patterns import match_files
 from nodelint.forms.requests import BlockAddress
+from nodelint.forms.terraform.block_instances import explain_no_instance, instances
 from nodelint.forms.terraform.file_blocks import TerraformBlock, TerraformFile
-from nodelint.forms.terraform.fill import ENDS, explain_no_instance, instances
+from nodelint.forms.terraform.fill import ENDS
 from nodelint.forms.terraform.hcltree import HclExpression, list_calls
 from nodelint.forms.terraform.template import Evaluator
 from nodelint.forms.terraform.values import Modules

@@ -8,7 +8,7 @@ import re
 from nodelint.base.budget import BudgetSpent
 from nodelint.base.tuples import NamedTuple
 from nodelint.base.types import TYPE_CHECKING
-from nodelint.forms.terraform.fill import instances
+from nodelint.forms.terraform.block_instances import instances
 from nodelint.forms.terraform.hcltree import ForLoop, HclExpression
 from nodelint.forms.terraform.nodes import text_of
 from nodelint.forms.terraform.references import address_of

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 from nodelint.forms.lib.file_patterns import names_file
 from nodelint.forms.lib.made_nodes import mapping
+from nodelint.forms.terraform.block_instances import instances
 from nodelint.forms.terraform.file_blocks import TerraformFile
-from nodelint.forms.terraform.fill import instances
 from nodelint.forms.terraform.template import Evaluator
 from nodelint.text.nodes import Node
 from nodelint.text.unknown_value import UNKNOWN

@@ -13,13 +13,13 @@ from itertools import islice
 
 from nodelint.files import safe_read
 from nodelint.files.gate import gate
+from nodelint.forms.terraform.block_instances import explain_no_instance, instances
 from nodelint.forms.terraform.constraints import assumed, converted, without_gaps
 from nodelint.forms.terraform.declared_values import DeclaredValues, read_declared_values
 from nodelint.forms.terraform.evaluate import EvaluationBudget, NameScope
 from nodelint.forms.terraform.file_blocks import TerraformBlock, TerraformFile
 from nodelint.forms.terraform.file_functions import FileFunctions
 from nodelint.forms.terraform.files import may_name
-from nodelint.forms.terraform.fill import explain_no_instance, instances
 from nodelint.forms.terraform.hcltree import HclExpression
 from nodelint.forms.terraform.modules import KeptUnits, ModuleFiles
 from nodelint.forms.terraform.nodes import empty_default, is_empty, unknown
