@@ -87,13 +87,13 @@ FORMS: dict[str, tuple[str, Callable[[list[str]], dict[str, str]]]] = {
         lambda a: {"main.tf": MODULE, **_files(a, "env/eN.tfvars", 'n = "pN"\na = "ARCH"\n')},
     ),
     "count": (
-        "forms.terraform.fill:MOST_INSTANCES",
+        "forms.terraform.block_instances:MOST_INSTANCES",
         lambda a: {
             "main.tf": _resource(f"  count = {len(a)}\n", "p${count.index}", f"${{{json.dumps(a)}[count.index]}}")
         },
     ),
     "for_each": (
-        "forms.terraform.fill:MOST_INSTANCES",
+        "forms.terraform.block_instances:MOST_INSTANCES",
         lambda a: {
             "main.tf": _resource(
                 f'  for_each = {{ for i, a in {json.dumps(a)} : "p${{i}}" => a }}\n', "${each.key}", "${each.value}"
