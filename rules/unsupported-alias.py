@@ -150,7 +150,7 @@ def _check_known(node_class: EC2NodeClass, context: Context) -> Findings:
         field = node_class.ami_family_node
         if field is not None and problem.kind == "family":
             covers.append(field)
-        safety: Safety = "safe" if problem.active else "unsafe"
+        safety: Safety = "safe" if problem.active and not _guesses(image_set.alias, problem) else "unsafe"
         mended = _mended(node_class, image_set, image_set.alias, problem, context)
         ways = _choices(node_class, image_set, image_set.alias, problem, context)
         yield Finding(
@@ -300,6 +300,23 @@ def _version(alias: manifest.Alias) -> str:
         if images.alias_version_valid(manifest.Alias(alias.family, form)):
             return form
     return "latest"
+
+
+def _guesses(alias: manifest.Alias, problem: images.ImageProblem) -> bool:
+    """Return whether the version of the fix is another one than the written: the author may mean any version."""
+    if problem.kind != "version" or not alias.version or not _takes_versions(alias.family):
+        return False
+    return re.sub(r"\D", "", _version(alias)) not in (re.sub(r"\D", "", part) for part in _readings(alias.version))
+
+
+def _readings(version: str) -> tuple[str, str]:
+    """Return a version as written, and without what follows a dash, such as a commit."""
+    return version, version.partition("-")[0]
+
+
+def _takes_versions(family: str) -> bool:
+    """Return whether an alias of a family may name another version than `latest`."""
+    return any(images.alias_version_valid(manifest.Alias(family, form)) for form in ("v20250403", "v1.46.0"))
 
 
 def _hint(
