@@ -872,13 +872,11 @@ class TestUnsupportedAlias:
         [
             ("al2@lates", "al2@latest"),
             ("al2023@latest/karpenter", "al2023@latest"),
-            ("al2023@2023.0.20230222", "al2023@latest"),
             ("al2023@20250403", "al2023@v20250403"),
             ("AL2023@v20250403", "al2023@v20250403"),
             ("al2023@v2025-04-03", "al2023@v20250403"),
             ("amazon-linux-2023@latest", "al2023@latest"),
             ("botlerocket@v1.46.0", "bottlerocket@v1.46.0"),
-            ("bottlerocket@v1.46", "bottlerocket@v1.46.0"),
             ("bottlerocket@1.32.0-cacc4ce", "bottlerocket@1.32.0"),
             ("windows2016@latest", None),
             ("@latest", None),
@@ -897,6 +895,20 @@ class TestUnsupportedAlias:
         assert (result.severity, place(result.finding)) == ("error", f'"{written}"')
         new = fixed(text, self.rule, kubernetes="1.31", unsafe=False)
         assert new == (text.replace(written, meant) if meant else text)
+
+    @pytest.mark.parametrize(
+        ("written", "meant"),
+        [
+            ("al2023@2023.0.20230222", "al2023@latest"),
+            ("al2023@v2025403", "al2023@latest"),
+            ("bottlerocket@v1.46", "bottlerocket@v1.46.0"),
+        ],
+    )
+    def test_another_version_is_a_guess(self, check: Check, fixed: Fixed, written: str, meant: str) -> None:
+        text = alias(f'"{written}"')
+        assert only(check(text)).safety == "unsafe"
+        assert fixed(text, self.rule, unsafe=False) == text
+        assert fixed(text, self.rule, unsafe=True) == text.replace(written, meant)
 
     def test_al2_is_moved_where_it_cannot_work(self, check: Check, fixed: Fixed) -> None:
         text = alias("al2@latest", more="  amiFamily: AL2\n")
