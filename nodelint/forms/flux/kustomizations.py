@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from nodelint.base.budget import MOST_BYTES, BudgetSpent, WorkBudget
 from nodelint.base.tuples import NamedTuple
@@ -227,13 +227,16 @@ def find_folder(root: Node) -> str | None:
 def _find_config_maps(root: Node, sources: Sequence[Source]) -> Iterator[tuple[int, Node]]:
     """Yield the data of the ConfigMaps that a Kustomization names, by the ids of the references.
 
-    Of several ConfigMaps with a name, the nearest counts.
+    Of several ConfigMaps with a name, the nearest counts. One of another cluster does not count.
     """
     around = os.path.dirname(os.path.abspath(root.source.path))
+    homes = {os.path.dirname(os.path.abspath(other.source.path)) for other in list_kustomizations(sources)}
     for reference, name in _list_config_maps(root):
         found: dict[int, list[Node]] = {}
         for source in sources:
             if name not in source.text or "ConfigMap" not in source.text or source.may_be_template:
+                continue
+            if _is_of_another_cluster(os.path.dirname(os.path.abspath(source.path)), around, homes):
                 continue
             common = len(os.path.commonpath([around, os.path.dirname(os.path.abspath(source.path))]))
             for other in nodes_of(source):
@@ -247,6 +250,19 @@ def _find_config_maps(root: Node, sources: Sequence[Source]) -> Iterator[tuple[i
         nearest = found[max(found)] if found else []
         if len(nearest) == 1:
             yield id(reference), nearest[0]
+
+
+def _is_of_another_cluster(folder: str, around: str, homes: Collection[str]) -> bool:
+    """Return whether a folder is within one that has Kustomizations of its own, and that is not around `around`.
+
+    Clusters of one repository have objects of the same names, each in a folder of its own.
+    """
+    return any(
+        safe_read.is_below(folder, home)
+        and not safe_read.is_below(around, home)
+        and not safe_read.is_below(home, around)
+        for home in homes
+    )
 
 
 def _entries(mapping: Node | None) -> dict[str, Node]:
