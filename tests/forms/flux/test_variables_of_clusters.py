@@ -19,11 +19,11 @@ spec:
   sourceRef: {kind: GitRepository, name: flux-system}
   postBuild: {substituteFrom: [{kind: ConfigMap, name: vars}]}
 """
-VARIABLES = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: vars, namespace: flux-system}\ndata: {expire: EXPIRE}\n"
-FILES = {
-    "clusters/prod/k.yaml": KUSTOMIZATION,
-    "pools/n.yaml": f"{CLASS}---\n{POOL.replace('      taints:', '      expireAfter: ${expire}\n      taints:')}",
-}
+VARIABLES = (
+    "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: vars, namespace: flux-system}\ndata: {expire: EXPIRE}\n"
+)
+EXPIRING = POOL.replace("      taints:", "      expireAfter: ${expire}\n      taints:")
+FILES = {"clusters/prod/k.yaml": KUSTOMIZATION, "pools/n.yaml": f"{CLASS}---\n{EXPIRING}"}
 
 
 @pytest.mark.parametrize(
