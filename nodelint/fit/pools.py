@@ -34,7 +34,7 @@ REGISTERED = {"karpenter.sh/registered": "true", "karpenter.sh/initialized": "tr
 """The labels that a node gets when it is registered and initialized."""
 
 NODES = "nodes"
-_LIMITS_NODES = Version(1, 11, 0)
+LIMITS_NODES = Version(1, 11, 0)
 """The first release whose scheduler launches nothing once a dynamic pool has reached its limit of nodes."""
 _OF_OFFERS = PLACE_KEYS | RESERVATION_KEYS | {CAPACITY_TYPE}
 
@@ -154,7 +154,7 @@ class EmptyPool:
 
         False for a static pool, which keeps its number of nodes whatever the limit.
         """
-        return self.release >= _LIMITS_NODES and self.limits.get(NODES) == 0 and not self.pool.static
+        return self.release >= LIMITS_NODES and self.limits.get(NODES) == 0 and not self.pool.static
 
     @cached_property
     def allowed(self) -> TypeSet:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from nodelint.base.tuples import NamedTuple
 from nodelint.fit import admission
 from nodelint.fit.attempt import PoolVerdict, Surroundings
-from nodelint.fit.crowding import Crowding, find_beyond_limits, find_crowding
+from nodelint.fit.crowding import Crowding, find_beyond_limits, find_beyond_node_limits, find_crowding
 from nodelint.fit.daemon_groups import DaemonGroup, group_by_daemons
 from nodelint.fit.daemons import Daemons
 from nodelint.fit.daemons_around import NO_DAEMONS_AROUND, DaemonsAround
@@ -182,6 +182,8 @@ class Tree:
         if not (elsewhere or unread is not None or workload.is_daemon):
             crowding = find_crowding(workload, pod, [verdict.pool for verdict in taking])
             crowding = crowding or find_beyond_limits(workload, pod, taking)
+            if crowding is None:
+                unknown = (*unknown, *filter(None, [find_beyond_node_limits(workload, pod, taking)]))
         return WorkloadFit(
             workload, tuple(verdicts), unknown, ignored, elsewhere, admitted_to, unread, crowding, newer
         )
