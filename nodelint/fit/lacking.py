@@ -138,7 +138,14 @@ def explain_limits(pod: Pod, pool: EmptyPool, groups: Sequence[DaemonGroup], typ
 
 
 def explain_empty_pool(pool: EmptyPool) -> Explanation | None:
-    """Return the one or two requirements that exclude all instance types for any pod; None if there are none."""
+    """Return what excludes all instance types for any pod: the class, or one or two requirements; None if there is
+    no such cause.
+    """
+    excluded = pool.resolution.class_exclusion
+    if excluded is not None:
+        text = f"the pool launches nothing for any pod: its class excludes all its types ({excluded.reason})"
+        brief = f"its class excludes all its types: {excluded.reason}"
+        return Explanation(text, brief, (excluded.at,) if excluded.at is not None else ())
     dead, clash = pool.resolution.dead_lines, pool.resolution.clash
     if dead:
         text = f"the pool launches nothing for any pod: no type meets {_say_line(dead[0])}"

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from nodelint.karpenter.controller import ControllerProblem
     from nodelint.model.manifest import Object
     from nodelint.releases.settings import ControllerFacts
+    from nodelint.text import Node
 
 DAEMONS_BY_TYPE = Version(1, 14, 0)
 """The first release that reserves resources for daemons per instance type, and only for types with an offering."""
@@ -128,6 +129,17 @@ class EmptyPool:
     def candidates(self) -> TypeSet:
         """Return the types that meet the pool's requirements and whose allocatable resources are not negative."""
         return self.sizes.holding({}, self.resolution.candidates)
+
+    @property
+    def at_cause(self) -> Node:
+        """Return the node in which a pool without candidates excludes the last types: a field of its class, a
+        requirement, or all requirements.
+        """
+        excluded, clash = self.resolution.class_exclusion, self.resolution.clash
+        if excluded is not None and excluded.at is not None:
+            return excluded.at
+        excluding = self.resolution.dead_lines[:1] or (clash or ())[1:]
+        return excluding[0].node if excluding else self.pool.requirements_node or self.pool.name_node
 
     @cached_property
     def unmet(self) -> str | None:
