@@ -242,6 +242,8 @@ def _alone(line: resolve.LineEffect, resolution: resolve.Resolution) -> Finding:
         hint = f"the images of the class run {runs}"
     company = " in EKS Auto Mode" if resolution.pool.provider == "auto-mode" else " with this class"
     under = company if hint else ""
+    excluded = resolution.class_exclusion
+    field = excluded.at if excluded is not None else None
     unlisted = bool(line.kept) and hint == resolve.not_listed()  # AWS may have added the family since
     if hint is None and unit is not None:
         hint = f"{labels.name_of(line.key)} is in {unit}"
@@ -249,6 +251,7 @@ def _alone(line: resolve.LineEffect, resolution: resolve.Resolution) -> Finding:
         at=_key(line),
         message=f"`{_render(line, 60)}` excludes every instance type{under}",
         severity="warning" if unlisted else None,
+        also=[Also(field, "by this field of the class")] if field is not None else [],
         covers=[line.at.node, *pool_suggestions.list_value_nodes(line)],
         help=hint,
         suggestions=pool_suggestions.suggest_other_unit(line, unit),

@@ -37,6 +37,10 @@ The chart also ignores a value of the pod, such as `topologySpreadConstraints`, 
 `controller.resources` into the Deployment, so Kubernetes refuses a key there other than `requests`, `limits` and
 `claims`.
 
+The rule also reports a misspelt key in the values with which an object or a command installs a chart of the
+repository: no file of the chart has the name, and the chart has a value of nearly the same name that keeps its
+default. A chart with dependencies, or one that reads all its values at once, is not judged.
+
 The rule also reports an annotation key whose dots are not escaped. helm treats each dot of a `--set` as another
 level, so the annotation becomes a mapping, which is not allowed.
 
@@ -71,7 +75,20 @@ resource "helm_release" "karpenter" {
 
 from collections.abc import Iterator
 
-from nodelint.api import Context, Finding, Findings, Node, Source, controller_settings, messages, releases, rule
+from nodelint.api import (
+    Context,
+    Finding,
+    Findings,
+    Node,
+    RuleCheck,
+    Source,
+    controller_settings,
+    messages,
+    releases,
+    rule,
+    run_checks,
+    spelling,
+)
 
 _OF_TEXTS = frozenset({"annotations", "podAnnotations", "additionalAnnotations", "labels", "podLabels"})
 """Keys of the chart's values that are mappings of texts."""
@@ -85,10 +102,30 @@ _OF_TEXTS = frozenset({"annotations", "podAnnotations", "additionalAnnotations",
         "provider:charts/karpenter/values.yaml@v1.14.1:1",
         "https://karpenter.sh/docs/reference/settings/",
     ],
-    mentions=controller_settings.MENTIONS,
     tags=["installation"],
 )
 def check(source: Source, context: Context) -> Findings:
+    yield from run_checks(source, context, RuleCheck(_check_controller), RuleCheck(_check_misspelt))
+
+
+def _check_misspelt(source: Source, context: Context) -> Findings:
+    places = set()
+    for built in source.built_in:
+        for key in built.unread_keys:
+            meant = spelling.Words(key.unset).nearest(key.name, abbreviated=False)
+            if meant is None or key.at.source.path != source.path or key.at.start in places:
+                continue
+            places.add(key.at.start)
+            yield Finding(
+                at=key.at,
+                message=f"the chart reads no value `{messages.short(key.name, 60)}`: `{meant}` keeps its default",
+                help=f"did you mean `{meant}`?",
+            )
+
+
+def _check_controller(source: Source, context: Context) -> Findings:
+    if not any(word in source.text for word in controller_settings.MENTIONS):
+        return
     places = set()
     for install in context.run_files.installs_in(source):
         release = install.release

@@ -13,10 +13,13 @@ from nodelint.base.types import TYPE_CHECKING
 from nodelint.fit.ignored import HOSTNAME, requirements_of
 from nodelint.fit.pod_terms import ANTI_AFFINITY, TopologyKey
 from nodelint.fit.pods import Pod
-from nodelint.fit.pools import EmptyPool
+from nodelint.fit.pools import LIMITS_NODES, NODES, EmptyPool
+from nodelint.karpenter.images import unknown_fact
 from nodelint.model.cluster_objects import Workload
+from nodelint.model.gap import Gap
 from nodelint.model.keys import ZONE
 from nodelint.model.messages import counted
+from nodelint.model.quantities import ONE
 from nodelint.model.requirement import Requirements, normalize
 from nodelint.text import Node
 
@@ -38,7 +41,7 @@ def find_beyond_limits(workload: Workload, pod: Pod, taking: Sequence[PoolVerdic
     """Return a Crowding if the limits of all accepting pools leave no room for all replicas; None if they may.
 
     Limits of CPUs and devices are compared. Memory limits are not, because the memory of a type is not known to the
-    byte. Node limits are not, because one scheduling run can exceed them.
+    byte. Node limits are not (see `find_beyond_node_limits`).
     """
     replicas = workload.node.find("spec", "replicas")
     count = replicas.value if replicas is not None else None
@@ -52,6 +55,61 @@ def find_beyond_limits(workload: Workload, pod: Pod, taking: Sequence[PoolVerdic
     pools = "the NodePool that takes them" if len(taking) == 1 else "the NodePools that take them"
     brief = f"the limits of {pools} leave room for {most} of its {count} pods"
     return Crowding(replicas, most, count, brief, brief, "raise the limits, or ask for less")
+
+
+def find_beyond_node_limits(workload: Workload, pod: Pod, taking: Sequence[PoolVerdict]) -> Gap | None:
+    """Return a gap if `limits.nodes` of all accepting pools leaves no room for all replicas; None if it does.
+
+    It is no certain refusal: the scheduler counts only nodes that exist (`addToNewNodeClaim` and `subtractMax` of
+    Karpenter core's scheduler.go, 1.11.0 to 1.14.1), so one run for many pods can exceed the limit. Before 1.11.0
+    only `Create` of provisioner.go looks at the limit, once the pool has exceeded it.
+    """
+    replicas = workload.node.find("spec", "replicas")
+    count = replicas.value if replicas is not None else None
+    if replicas is None or not isinstance(count, int) or not taking:
+        return None
+    if any(NODES not in verdict.pool.limits for verdict in taking):
+        return None
+    room = 0
+    for verdict in taking:
+        most = _most_on_a_node(workload, pod, verdict)
+        if most is None:
+            return None
+        over = 0 if verdict.pool.release >= LIMITS_NODES else 1
+        room += (verdict.pool.limits[NODES] // ONE + over) * most
+    if room >= count:
+        return None
+    pools = "the NodePool that takes them" if len(taking) == 1 else "the NodePools that take them"
+    text = f"`limits.nodes` of {pools} leaves room for {room} of its {count} pods"
+    return unknown_fact(replicas, f"{text}, unless Karpenter schedules them all at once and exceeds it")
+
+
+def _most_on_a_node(workload: Workload, pod: Pod, verdict: PoolVerdict) -> int | None:
+    """Return the most pods of a workload on one node of a pool. None if it is not known.
+
+    A spread over hostnames sets no bound: if each node has a pod, each may get another one.
+    """
+    if pod.ports or any(_is_apart_by_node(workload, topology) for topology in pod.topologies):
+        return 1
+    most = 0
+    for name in verdict.pool.resolution.catalog.iterate_names(verdict.types):
+        pods = _pods_on(verdict.pool.sizes.of_type(name), pod)
+        if pods is None:
+            return None
+        most = max(most, pods)
+    return most
+
+
+def _is_apart_by_node(workload: Workload, topology: TopologyKey) -> bool:
+    if topology.preferred or topology.what != ANTI_AFFINITY or normalize(topology.key) != HOSTNAME:
+        return False
+    return not _is_about_elsewhere(topology) and counts_itself(workload, topology)
+
+
+def _is_about_elsewhere(topology: TopologyKey) -> bool:
+    """Return whether the constraint names the namespaces of the pods that it counts."""
+    constraint = topology.constraint
+    return constraint is not None and any(constraint.get(f) for f in ("namespaces", "namespaceSelector"))
 
 
 def _room_within_limits(pod: Pod, verdict: PoolVerdict, enough: int) -> int:
@@ -129,10 +187,9 @@ def _find_apart(topology: TopologyKey, pod: Pod, pools: Sequence[EmptyPool], cou
     """Return a Crowding if an anti-affinity has fewer domains than the workload has pods; None if there may be
     enough.
     """
-    constraint = topology.constraint
-    elsewhere = constraint is not None and any(constraint.get(f) for f in ("namespaces", "namespaceSelector"))
     key = normalize(topology.key)
-    domains = domains_of_pools(pod, pools, key) if key != HOSTNAME and not elsewhere else None
+    is_known = key != HOSTNAME and not _is_about_elsewhere(topology)
+    domains = domains_of_pools(pod, pools, key) if is_known else None
     if domains is None or len(domains) >= count:
         return None
     name, shown = topology.key.rpartition("/")[2], ", ".join(sorted(domains)[:3])

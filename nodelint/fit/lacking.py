@@ -12,6 +12,7 @@ from nodelint.fit.ignored import requirements_of
 from nodelint.fit.pod_terms import LabelExpression
 from nodelint.fit.pods import Pod, add_requests
 from nodelint.fit.pools import EmptyPool
+from nodelint.model.keys import OS, WINDOWS_BUILD
 from nodelint.model.messages import list_first, short
 from nodelint.model.quantities import format_quantity
 from nodelint.model.requirement import Requirement, Requirements, normalize
@@ -138,7 +139,14 @@ def explain_limits(pod: Pod, pool: EmptyPool, groups: Sequence[DaemonGroup], typ
 
 
 def explain_empty_pool(pool: EmptyPool) -> Explanation | None:
-    """Return the one or two requirements that exclude all instance types for any pod; None if there are none."""
+    """Return what excludes all instance types for any pod: the class, or one or two requirements; None if there is
+    no such cause.
+    """
+    excluded = pool.resolution.class_exclusion
+    if excluded is not None:
+        text = f"the pool launches nothing for any pod: its class excludes all its types ({excluded.reason})"
+        brief = f"its class excludes all its types: {excluded.reason}"
+        return Explanation(text, brief, (excluded.at,) if excluded.at is not None else ())
     dead, clash = pool.resolution.dead_lines, pool.resolution.clash
     if dead:
         text = f"the pool launches nothing for any pod: no type meets {_say_line(dead[0])}"
@@ -162,6 +170,8 @@ def explain_clash(pool: EmptyPool, expressions: Sequence[LabelExpression]) -> Ex
             continue
         if pool.candidates & _types(pool, requirement):
             continue
+        if is_of_images(requirement.key, pool):
+            return _explain_images(expression, pool)
         line = next(_clashing_lines(pool, requirement), None)
         brief = f"none of its types has {_brief(expression)}"
         if line is None:
@@ -177,6 +187,24 @@ def explain_clash(pool: EmptyPool, expressions: Sequence[LabelExpression]) -> Ex
             brief = f"none of its types has {_brief(first)} and {_brief(second)}"
             return Explanation(text, brief, (first.node, second.node))
     return None
+
+
+def is_of_images(key: str, pool: EmptyPool) -> bool:
+    """Return whether the images of the pool's class decide the value of a label, the same for all instance types."""
+    return key in (OS, WINDOWS_BUILD) and pool.resolution.images.os is not None
+
+
+def say_system(pool: EmptyPool) -> str:
+    """Return the operating system of the class's images, as the end of a sentence: `run linux`."""
+    images = pool.resolution.images
+    return f"run {images.os}{f' {images.build}' if images.build is not None else ''}"
+
+
+def _explain_images(expression: LabelExpression, pool: EmptyPool) -> Explanation:
+    text = f"the pod asks for {say_expression(expression)}, and the images of the class {say_system(pool)}"
+    node_class = pool.resolution.node_class
+    places = (node_class.name_node,) if node_class is not None else ()
+    return Explanation(text, f"its images {say_system(pool)}", (expression.node, *places))
 
 
 def explain_label_clash(expressions: Sequence[LabelExpression], key: str, pool: EmptyPool) -> Explanation | None:

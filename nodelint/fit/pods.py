@@ -97,12 +97,23 @@ def unknown_of(workload: Workload) -> tuple[Gap, ...]:
     return (*pod.unknown, unknown_fact(workload.name_node, "the object is a part, or template code may add to it"))
 
 
-def read_pod(spec: Node, filled_by_script: bool = False) -> Pod:
+def amounts_of(node: Node | None) -> dict[str, int]:
+    """Return the known amounts of a mapping of resources in billionths (1e-9) of the unit."""
+    return _Reader(node, False).amounts(node) if node is not None else {}
+
+
+def selector_of(node: Node | None) -> tuple[LabelExpression, ...]:
+    """Return the known labels of a node selector."""
+    return tuple(_Reader(node, False).selector(node)) if node is not None else ()
+
+
+def read_pod(spec: Node, filled_by_script: bool = False, defaults: Resources | None = None) -> Pod:
     """Return the scheduling constraints of a pod spec.
 
-    `filled_by_script`: values in capitals are placeholders.
+    `filled_by_script`: values in capitals are placeholders. `defaults`: the requests of a container that states
+    neither a request nor a limit of the resource.
     """
-    reader = _Reader(spec, filled_by_script)
+    reader = _Reader(spec, filled_by_script, defaults)
     if any(entry.name is None for entry in spec.entries):
         reader.note(spec, "a placeholder stands for fields of the pod")
     around = reader.mapping(spec.get("affinity"), "the affinity")
@@ -137,8 +148,9 @@ def read_pod(spec: Node, filled_by_script: bool = False) -> Pod:
 class _Reader:
     """Reads a pod spec and records unknown values."""
 
-    def __init__(self, spec: Node, filled_by_script: bool) -> None:
+    def __init__(self, spec: Node, filled_by_script: bool, defaults: Resources | None = None) -> None:
         self.spec = spec
+        self.defaults = defaults or {}
         self.filled_by_script = filled_by_script
         self.unknown: list[Gap] = []
 
@@ -251,7 +263,7 @@ class _Reader:
             ),
         )
         self._of_pod(total)
-        add_to(total, self._amounts(self.spec.get("overhead")))
+        add_to(total, self.amounts(self.spec.get("overhead")))
         total["pods"] = ONE
         return total
 
@@ -260,7 +272,7 @@ class _Reader:
         stated = self.mapping(self.spec.get("resources"), "the resources of the pod")
         if stated is None:
             return
-        most, requests = self._amounts(stated.get("limits")), self._amounts(stated.get("requests"))
+        most, requests = self.amounts(stated.get("limits")), self.amounts(stated.get("requests"))
         for resource, amount in most.items():
             requests.setdefault(resource, total.get(resource, amount))
         whole = (resource for resource in requests if resource in POD_LEVEL or resource.startswith("hugepages-"))
@@ -269,10 +281,10 @@ class _Reader:
     def _of_container(self, container: Node) -> dict[str, int]:
         stated = self.mapping(container.get("resources"), "the resources of a container")
         if stated is None:
-            return {}
-        return {**self._amounts(stated.get("limits")), **self._amounts(stated.get("requests"))}
+            return {**self.defaults}
+        return {**self.defaults, **self.amounts(stated.get("limits")), **self.amounts(stated.get("requests"))}
 
-    def _amounts(self, node: Node | None) -> dict[str, int]:
+    def amounts(self, node: Node | None) -> dict[str, int]:
         mapping = self.mapping(node, "amounts of resources")
         found = {}
         for entry in mapping.entries if mapping is not None else ():

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from nodelint.karpenter.controller import ControllerProblem
     from nodelint.model.manifest import Object
     from nodelint.releases.settings import ControllerFacts
+    from nodelint.text import Node
 
 DAEMONS_BY_TYPE = Version(1, 14, 0)
 """The first release that reserves resources for daemons per instance type, and only for types with an offering."""
@@ -34,7 +35,7 @@ REGISTERED = {"karpenter.sh/registered": "true", "karpenter.sh/initialized": "tr
 """The labels that a node gets when it is registered and initialized."""
 
 NODES = "nodes"
-_LIMITS_NODES = Version(1, 11, 0)
+LIMITS_NODES = Version(1, 11, 0)
 """The first release whose scheduler launches nothing once a dynamic pool has reached its limit of nodes."""
 _OF_OFFERS = PLACE_KEYS | RESERVATION_KEYS | {CAPACITY_TYPE}
 
@@ -129,6 +130,17 @@ class EmptyPool:
         """Return the types that meet the pool's requirements and whose allocatable resources are not negative."""
         return self.sizes.holding({}, self.resolution.candidates)
 
+    @property
+    def at_cause(self) -> Node:
+        """Return the node in which a pool without candidates excludes the last types: a field of its class, a
+        requirement, or all requirements.
+        """
+        excluded, clash = self.resolution.class_exclusion, self.resolution.clash
+        if excluded is not None and excluded.at is not None:
+            return excluded.at
+        excluding = self.resolution.dead_lines[:1] or (clash or ())[1:]
+        return excluding[0].node if excluding else self.pool.requirements_node or self.pool.name_node
+
     @cached_property
     def unmet(self) -> str | None:
         """Return the first key whose minValues the pool's own types do not meet; None if they meet all."""
@@ -154,7 +166,7 @@ class EmptyPool:
 
         False for a static pool, which keeps its number of nodes whatever the limit.
         """
-        return self.release >= _LIMITS_NODES and self.limits.get(NODES) == 0 and not self.pool.static
+        return self.release >= LIMITS_NODES and self.limits.get(NODES) == 0 and not self.pool.static
 
     @cached_property
     def allowed(self) -> TypeSet:

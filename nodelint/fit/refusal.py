@@ -142,14 +142,15 @@ def label_hint(key: str, pool: EmptyPool) -> str | None:
         found = [
             label
             for label in known
-            if key in label or _differs_little(key, label) or (known is pool.labels.known and label.endswith(end))
+            if key in label or differs_little(key, label) or (known is pool.labels.known and label.endswith(end))
         ]
         if found:
             return min(found, key=lambda label: (label.rpartition("/")[2] != end, len(label), label))
     return None
 
 
-def _differs_little(key: str, label: str) -> bool:
+def differs_little(key: str, label: str) -> bool:
+    """Return whether core takes a key for a misspelling of a label, because few characters differ."""
     most = len(label) // 5
     return most > 0 and abs(len(key) - len(label)) < most and distance(key, label, most) < most
 

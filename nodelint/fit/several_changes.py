@@ -9,7 +9,7 @@ from nodelint.base.types import TYPE_CHECKING
 from nodelint.ec2.type_set import TypeSet
 from nodelint.fit.attempt import PoolVerdict
 from nodelint.fit.ignored import requirements_of
-from nodelint.fit.lacking import say_expression
+from nodelint.fit.lacking import is_of_images, say_expression, say_system
 from nodelint.fit.pod_terms import LabelExpression
 from nodelint.fit.pods import Pod, add_requests
 from nodelint.fit.pools import EmptyPool
@@ -36,9 +36,14 @@ def find_changes(pod: Pod, verdicts: Sequence[PoolVerdict]) -> WayOut | None:
     None if no short list of changes is enough.
     """
     found: list[tuple[int, WayOut]] = []
+    other_images: WayOut | None = None
     for verdict in verdicts:
         attempt = _Attempt(pod, verdict)
         if attempt.is_open:
+            continue
+        by_images = attempt.explain_images()
+        if by_images is not None:
+            other_images = other_images or by_images
             continue
         impossible = attempt.explain_no_type()
         if impossible is not None:
@@ -46,7 +51,7 @@ def find_changes(pod: Pod, verdicts: Sequence[PoolVerdict]) -> WayOut | None:
         changes = attempt.list_changes()
         if changes is not None:
             found.append((len(changes), attempt.say(changes)))
-    return min(found, key=lambda way: way[0])[1] if found else None
+    return min(found, key=lambda way: way[0])[1] if found else other_images
 
 
 class _Change(NamedTuple):
@@ -84,6 +89,20 @@ class _Attempt:
         keys = self.pool.resolution.catalog.keys
         own = [r for r in requirements_of(expressions, self.pool.release) if r.key in keys]
         return self.pool.meeting(own, self._all)
+
+    def explain_images(self) -> WayOut | None:
+        """Return an explanation if the pod asks for another operating system than the images of the class run. None
+        if it does not.
+        """
+        for expression in self.expressions:
+            if is_of_images(normalize(expression.key), self.pool) and not self._meeting([expression]):
+                name = short(str(self.pool.resolution.node_class.name)) if self.pool.resolution.node_class else ""
+                text = (
+                    f"nodes of class `{name}` {say_system(self.pool)}: add a NodePool with a class whose images have "
+                    f"{say_expression(expression)}, or change it in the workload"
+                )
+                return WayOut(text, expression.node, self.pool)
+        return None
 
     def explain_no_type(self) -> WayOut | None:
         """Return why no instance type at all can run the pod; None if one can, or if this is not known."""

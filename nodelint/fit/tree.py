@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from nodelint.base.tuples import NamedTuple
 from nodelint.fit import admission
 from nodelint.fit.attempt import PoolVerdict, Surroundings
-from nodelint.fit.crowding import Crowding, find_beyond_limits, find_crowding
+from nodelint.fit.crowding import Crowding, find_beyond_limits, find_beyond_node_limits, find_crowding
 from nodelint.fit.daemon_groups import DaemonGroup, group_by_daemons
 from nodelint.fit.daemons import Daemons
 from nodelint.fit.daemons_around import NO_DAEMONS_AROUND, DaemonsAround
@@ -100,6 +100,7 @@ class Tree:
         self.objects = list(objects)
         self.workloads = [obj for obj in self.objects if isinstance(obj, Workload)]
         self.volumes = Volumes(self.objects)
+        self._additions = admission.Additions(self.objects)
         self.daemons = Daemons(self.workloads, self.pools, around)
         self._overlay_resources = BroughtResources(overlays)
         self._groups: dict[tuple[int, tuple[str | None, object] | None], list[DaemonGroup]] = {}
@@ -166,6 +167,7 @@ class Tree:
             unknown = (*unknown, *filter(None, [_unread_values(taking[0].pool)]))
         if taking and not workload.is_daemon:
             unknown = (*unknown, *filter(None, [self._find_open_daemons(workload, pod, taking)]))
+        unknown = (*unknown, *filter(None, [self._find_additions(workload, pod, taking)]))
         if taking and all(verdict.takes_if_ignored for verdict in taking):
             unknown = (*unknown, unknown_fact(pod.node, _PREFERENCES))
         is_open = not taken and ignored is None
@@ -182,6 +184,8 @@ class Tree:
         if not (elsewhere or unread is not None or workload.is_daemon):
             crowding = find_crowding(workload, pod, [verdict.pool for verdict in taking])
             crowding = crowding or find_beyond_limits(workload, pod, taking)
+            if crowding is None:
+                unknown = (*unknown, *filter(None, [find_beyond_node_limits(workload, pod, taking)]))
         return WorkloadFit(
             workload, tuple(verdicts), unknown, ignored, elsewhere, admitted_to, unread, crowding, newer
         )
@@ -308,6 +312,30 @@ class Tree:
         names = list_first([f"{daemon.workload.label} ({daemon.workload.source.path})" for daemon in first], 3)
         text = f"whether {names} runs on these nodes is not known, and no type has room next to it"
         return unknown_fact(pod.node, text)
+
+    def _find_additions(self, workload: Workload, pod: Pod, taking: Sequence[PoolVerdict]) -> Gap | None:
+        """Return a gap if none of the accepting pools accepts the pods with what the API server adds to them. None if
+        one does, or if nothing is added.
+        """
+        found = self._additions.add_to(workload, pod) if taking else None
+        if found is None:
+            return None
+        refusal = None
+        for verdict in taking:
+            pool, groups = verdict.pool, self.daemon_groups(verdict.pool, workload)
+            admitted = self._overlay_resources.without_unsure(found[0], pool)
+            if workload.is_daemon:
+                accepts = judge_daemon(admitted, pool, groups)
+            else:
+                volumes = self.volumes.alternatives(workload, pool.release)
+                accepts = judge_pod(admitted, pool, groups, None, volumes)
+            if accepts.refusal is None:
+                return None
+            refusal = refusal or accepts.refusal
+        explanation = refusal.explanation if refusal is not None else None
+        reason = f": {explanation.text}" if explanation else f": {refusal.brief}" if refusal is not None else ""
+        text = f"{admission.say_addition(found[1])}, and with that no pool takes them{reason}"
+        return unknown_fact(found[1].name_node, text)
 
     def _left_open(self, workload: Workload, pod: Pod, pools: Sequence[EmptyPool]) -> Iterator[Gap]:
         """Yield unknown facts about a workload for which an accepting pool may refuse its pods."""

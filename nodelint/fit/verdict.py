@@ -152,7 +152,7 @@ def _refuse_at_once(pool: EmptyPool, ignored: IgnoredPod | None) -> PoolRefusal 
 
             return explain_empty_pool(pool)
 
-        return PoolRefusal("requirements", FILTERED_OUT, at, explain=explain)
+        return PoolRefusal("requirements", FILTERED_OUT, pool.at_cause, explain=explain)
     if pool.unmet is not None and not pool.pool.static:
         return PoolRefusal("requirements", f"{FILTERED_OUT}: minValues of {pool.unmet} is not met", at)
     return limits_refusal(pool)

@@ -10,7 +10,7 @@ from nodelint.fit.intended import find_nearest, is_for_devices_alone
 from nodelint.fit.pod_terms import LabelExpression
 from nodelint.fit.pods import Pod, pod_of
 from nodelint.fit.pools import EmptyPool
-from nodelint.fit.refusal import label_hint
+from nodelint.fit.refusal import differs_little, label_hint
 from nodelint.fit.several_changes import find_changes
 from nodelint.fit.tree import WorkloadFit
 from nodelint.fit.trial import list_untolerated, say_blocker, tolerate
@@ -118,7 +118,7 @@ def _respelt(expression: LabelExpression, pool: EmptyPool) -> Iterator[WayOut]:
             text = f"did you mean `{hint}`? No pool has the label `{short(expression.key)}`"
             if _has_values(hint, expression, pool):
                 yield WayOut(text, expression.node, pool, key=hint)
-            elif expression.values:
+            elif expression.values and differs_little(key, hint):
                 more = f"; nor has `{short(pool.name)}` a value `{short(expression.values[0])}` of the other"
                 yield WayOut(text + more, expression.node, pool)
         return

@@ -30,14 +30,14 @@ from nodelint.fit.trial import (
 from nodelint.fit.verdict import judge_pod
 from nodelint.karpenter.labels import find_sibling_families
 from nodelint.karpenter.resolve import find_with_image
-from nodelint.karpenter.resolve.effects import LineEffect
+from nodelint.karpenter.resolve.effects import ClassExclusion, LineEffect
 from nodelint.karpenter.resolve.node_size import Resources
 from nodelint.model.keys import ARCH, FAMILY, INSTANCE_TYPE, LOCAL_NVME, ZONE
 from nodelint.model.manifest_terms import Taint
 from nodelint.model.messages import short
 from nodelint.model.quantities import ONE
 from nodelint.model.requirement import Requirements, normalize
-from nodelint.text import Node
+from nodelint.text import MappingEntry, Node
 
 _STORAGE = "ephemeral-storage"
 _PODS = "pods"
@@ -72,6 +72,11 @@ def widening(pod: Pod, verdict: PoolVerdict) -> Iterator[WayOut]:
     explanation = refusal.explanation if refusal is not None else None
     if refusal is None or pool.pool.static or refusal.message.startswith(VOLUME_CLASH):
         return  # where a volume is, no requirement of a pool changes
+    excluded = pool.resolution.class_exclusion
+    at_class = excluded.at.own_entry if excluded is not None and excluded.at is not None else None
+    if excluded is not None and at_class is not None:
+        yield _free_resources(excluded, at_class, pool)
+        return
     surroundings = surroundings_of(verdict)
     if surroundings.volumes and all(volume.apart is not None for volume in surroundings.volumes):
         return
@@ -99,6 +104,13 @@ def widening(pod: Pod, verdict: PoolVerdict) -> Iterator[WayOut]:
         yield WayOut(f"raise `maxPods` in `kubelet` of class `{_name_of(pool)}` to {needed} or more", most_pods, pool)
     elif refusal.reason in ("resources", "requirements"):
         yield from _allow_more(pod, pool, surroundings)
+
+
+def _free_resources(excluded: ClassExclusion, entry: MappingEntry, pool: EmptyPool) -> WayOut:
+    """Return a suggestion to change the field with which the class leaves no resources for pods."""
+    advice = {"maxPods": "raise `maxPods` in `kubelet`", "volumeSize": "raise `volumeSize`"}
+    text = advice.get(str(entry.name), f"reserve less in `{entry.name}`")
+    return WayOut(f"{text} of class `{_name_of(pool)}`: {excluded.reason}", entry.value, pool)
 
 
 def _add_label(pod: Pod, pool: EmptyPool, surroundings: Surroundings) -> Iterator[WayOut]:

@@ -73,6 +73,16 @@ class UnmatchedPatch(NamedTuple):
     fails: bool
 
 
+class UnreadKey(NamedTuple):
+    """The node of a key in the values of an installation that its chart reads nowhere, its name, and the names of the
+    chart's own values that no installation sets.
+    """
+
+    at: Node
+    name: str
+    unset: tuple[str, ...]
+
+
 class Built(NamedTuple):
     """A rendered manifest: the objects that a cluster gets from some files.
 
@@ -111,6 +121,7 @@ class Built(NamedTuple):
     - `values`: all values with which a chart's template is rendered.
     - `refused`: why helm refuses the installation with these values.
     - `may_be_refused`: why helm refuses the chart with these values, if the installation sets no further ones.
+    - `unread_keys`: the keys of its values that the chart reads nowhere.
     - `written_in`: yields the files with its values, if that is known without looking up each origin.
     """
 
@@ -140,6 +151,7 @@ class Built(NamedTuple):
     values: Node | None = None
     refused: tuple[Gap, ...] = ()
     may_be_refused: tuple[Gap, ...] = ()
+    unread_keys: tuple[UnreadKey, ...] = ()
     written_in: Callable[[], Iterator[SourceText]] | None = None
     also_applied_by: tuple[tuple[str, str], ...] = ()
 
@@ -251,6 +263,7 @@ def _list_sources(built: Built) -> Iterator[SourceText]:
     """Yield the files with the values of a rendered manifest, and files with patches that a finding may concern."""
     yield from built.given
     yield from (gap.at.source for gap in built.refused)
+    yield from (key.at.source for key in built.unread_keys)
     if built.by_default and built.settle is None:
         return
     yield from (patch.at.source for patch in built.unmatched)

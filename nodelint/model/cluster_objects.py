@@ -1,4 +1,4 @@
-"""Read workloads, volumes and storage classes: objects of a cluster that are not Karpenter's.
+"""Read workloads, volumes and what is added to pods: objects of a cluster that are not Karpenter's.
 
 They are read only if a run asks for them (`Source.also`).
 """
@@ -37,6 +37,8 @@ _GROUPS = {
     "Rollout": ("argoproj.io",),
     **dict.fromkeys(("PersistentVolumeClaim", "PersistentVolume"), ("",)),
     "StorageClass": ("storage.k8s.io",),
+    "RuntimeClass": ("node.k8s.io",),
+    "LimitRange": ("",),
     BUFFER_KIND: (BUFFER_API.partition("/")[0],),
     "HorizontalPodAutoscaler": ("autoscaling",),
     "ScaledObject": ("keda.sh",),
@@ -52,7 +54,7 @@ PATTERN = "|".join(
 PATTERN_WITH_SCALERS = rf"{PATTERN}|{_WRITTEN_KIND}(?:{'|'.join(SCALER_KINDS)})\b"
 """Pattern of a text with one of these kinds, with the kinds that only set the number of pods."""
 
-CLUSTER_SCOPED = ("PersistentVolume", "StorageClass")
+CLUSTER_SCOPED = ("PersistentVolume", "StorageClass", "RuntimeClass")
 
 
 class ClusterObject(Object):

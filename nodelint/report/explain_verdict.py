@@ -51,6 +51,9 @@ def _say_never(resolution: Resolution, total: str, width: int) -> Iterator[str]:
             yield from wrap(f"without this, {ready:,} of {total} could be launched", width, "   ")
     elif not candidates and newer is not None:
         yield from wrap(f"=> not known: none of {total} meets the requirements; {newer.reason}", width, "")
+    elif not candidates and (excluded := resolution.class_exclusion) is not None:
+        words = f"{len(excluded.types):,} of {total} would fit, but the class excludes them"
+        yield from wrap(f"=> none is launched: {words} ({excluded.reason})", width, "")
     elif not candidates:
         yield f"=> none of {total} meets the requirements"
         yield from _why_none(resolution, width)

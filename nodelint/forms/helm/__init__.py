@@ -88,8 +88,9 @@ def render(run: FormRun) -> None:
     filled = list(filled_charts(run.sources, run.built, run.each_release))
     if filled:
         from nodelint.forms.helm.refused_installs import list_possible, note_refusals
+        from nodelint.forms.helm.unread_keys import note_unread_keys
 
-        filled = note_refusals(filled, run.sources)
+        filled = note_unread_keys(note_refusals(filled, run.sources))
         run.unbuilt += dict.fromkeys(list_possible(filled))
     run.built += filled
     run.unbuilt += dict.fromkeys(built.unread for built in run.built if built.unread is not None)

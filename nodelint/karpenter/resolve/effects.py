@@ -78,6 +78,16 @@ class Unlaunchable(NamedTuple):
     aliases: tuple[str, ...] = ()
 
 
+class ClassExclusion(NamedTuple):
+    """Instance types that meet all requirements of a pool and that its class excludes, the reason, and the field of
+    the class that causes it (None if it is no single field).
+    """
+
+    types: TypeSet
+    reason: str
+    at: Node | None
+
+
 class MinValues(NamedTuple):
     """A minValues: the number of values that it requires, and the number that the remaining types have (None if only
     AWS knows).

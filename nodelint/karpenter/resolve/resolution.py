@@ -9,8 +9,9 @@ from types import MappingProxyType
 from nodelint.base.types import TYPE_CHECKING
 from nodelint.data import table
 from nodelint.ec2.type_set import NONE, TypeSet, union
+from nodelint.karpenter.resolve.allocatable import lacking
 from nodelint.karpenter.resolve.capacity import NodeCapacity
-from nodelint.karpenter.resolve.effects import LineEffect, MinValues, Unlaunchable
+from nodelint.karpenter.resolve.effects import ClassExclusion, LineEffect, MinValues, Unlaunchable
 from nodelint.karpenter.resolve.image_mixups import ImageMixups
 from nodelint.karpenter.resolve.offering_view import Supply
 from nodelint.karpenter.resolve.offers import PLACE_KEYS, RESERVATION_KEYS, capacity_types, may_reserve
@@ -321,6 +322,21 @@ class Resolution:
     def alive(self) -> TypeSet:
         """Return the types that the class does not exclude: the requirements select among them."""
         return self.catalog.all_types - union(removed for removed, _ in self.class_removed)
+
+    @cached_property
+    def class_exclusion(self) -> ClassExclusion | None:
+        """Return how the class excludes the types that meet all requirements. None if there are candidates, or if no
+        type meets the requirements.
+        """
+        if self.candidates or self.node_class is None:
+            return None
+        types = self.supply.keeping(Requirements(line.requirement for line in self.lines if line.requirement))
+        reasons = [reason for removed, reason in self.class_removed if removed & types]
+        if not types or not reasons or types & self.alive:
+            return None
+        lacks = lacking(self.node_class, self.images.ami_family, self.catalog, self.pool.static)
+        at = next((lack.at for lack in lacks if lack.types & types), None)
+        return ClassExclusion(types, "; ".join(reasons), at)
 
     @cached_property
     def clash(self) -> tuple[LineEffect, LineEffect] | None:
