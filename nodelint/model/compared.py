@@ -9,7 +9,9 @@ from collections.abc import Iterator
 from nodelint.files.gate import gate
 from nodelint.text import Node
 
-COMPARED = frozenset({"pattern", "anyPattern", "patchStrategicMerge", "assert", "asserts"})
+COMPARED = frozenset(
+    {"pattern", "anyPattern", "patchStrategicMerge", "match", "exclude", "preconditions", "assert", "asserts"}
+)
 """Keys above what is compared with objects: in policies of Kyverno, and in tests of Chainsaw and helm-unittest."""
 _OF_KUTTL = r"\d+-(?:assert|errors)(?:-[^.]*)?\.yaml"
 _OF_CHAINSAW = r"(?:.*[-_.])?(?:assert|error)s?(?:[-_.].*)?\.ya?ml"

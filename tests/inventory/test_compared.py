@@ -61,6 +61,8 @@ def list_messages(nodelint: Run, folder: Path, files: dict[str, str]) -> list[st
         {"a.yaml": KYVERNO % f"validate: {{assert: {{all: [{{check: {{{PART}}}}}]}}}}"},
         {"c/values.yaml": f"policies:\n- validate: {{pattern: {{{PART}}}}}\n", "c/Chart.yaml": "name: c\n"},
         {"a.yaml": CHAINSAW % f"{{assert: {{resource: {{{PART}}}}}}}, {{error: {{resource: {{{PART}}}}}}}"},
+        {"a.yaml": KYVERNO % f"match: {{any: [{{{PART}}}]}}, exclude: {{any: [{{{PART}}}]}}"},
+        {"a.yaml": KYVERNO % f"preconditions: {{all: [{{key: a, operator: Equals, value: {{{PART}}}}}]}}"},
         {"a.yaml": MANAGED % ("mustnothave", PART)},
         {"tests/a_test.yaml": UNITTEST % PART},
         {"main.tf": 'resource "kubectl_manifest" "a" {\n  yaml_body = <<EOF\n%sEOF\n}\n' % (KYVERNO % PATTERN)},
@@ -69,7 +71,7 @@ def list_messages(nodelint: Run, folder: Path, files: dict[str, str]) -> list[st
         {"e2e/01-errors.yaml": STATE},
         {**STEPS, "x-assert.yaml": STATE, "assert.yaml": STATE},
     ],
-    ids=range(14),
+    ids=range(16),
 )
 def test_what_is_only_compared_is_not_judged(nodelint: Run, tmp_path: Path, files: dict[str, str]) -> None:
     assert list_messages(nodelint, tmp_path, files) == []
