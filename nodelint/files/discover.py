@@ -15,7 +15,7 @@ from nodelint.files.contents import (
 )
 from nodelint.files.file_keywords import (
     FileKeywords,
-    find_buffers,
+    find_unnamed,
     may_be_related,
     may_make_pods,
     may_state,
@@ -234,7 +234,7 @@ def _take_stdin(found: Discovery, stdin: Callable[[], bytes] | None) -> None:
     if _is_wanted(found.stdin, found):
         from nodelint.text import Source
 
-        found.sources.append(Source.from_bytes("-", found.stdin, found.also or find_buffers(found.stdin)))
+        found.sources.append(Source.from_bytes("-", found.stdin, found.also or find_unnamed(found.stdin)))
 
 
 def name_stdin(found: Discovery, name: str) -> None:
@@ -255,7 +255,7 @@ def name_stdin(found: Discovery, name: str) -> None:
         return
     from nodelint.text import Source
 
-    source = Source.from_bytes(found.stdin_path, found.stdin, found.also or find_buffers(found.stdin))
+    source = Source.from_bytes(found.stdin_path, found.stdin, found.also or find_unnamed(found.stdin))
     source.part = TABLE.is_part(path)
     found.sources.append(source)
     if may_state(path, found.stdin, True):
@@ -289,7 +289,7 @@ class _Block:
         keywords.search_forms(joined, names)
         self._note(files, keywords)
         karpenter = bytes_hold_keyword(joined) or joined.find(b"\0") >= 0
-        if karpenter or keywords.buffers or found.also is not None:
+        if karpenter or keywords.buffers or keywords.policies or found.also is not None:
             for file, data in files:
                 ours = _is_wanted(data, found)
                 if ours or (keywords.may_be_stated and keywords.may_state(file, data, ours)):
@@ -325,7 +325,7 @@ class _Block:
 
         found = self.found
         # A file named `-` is not standard input.
-        path, also = display_path(file), (found.also or find_buffers(data)) if ours else None
+        path, also = display_path(file), (found.also or find_unnamed(data)) if ours else None
         source = self._copy_known(path, data) if also is None else None
         if source is None:
             source = Source.from_bytes(path, data, also)
@@ -408,7 +408,7 @@ def _is_wanted(data: bytes, found: Discovery) -> bool:
     if concerns_karpenter(data):
         return True
     if found.also is None:
-        return find_buffers(data) is not None
+        return find_unnamed(data) is not None
     import re
 
     return re.search(found.also.encode(), data) is not None

@@ -37,6 +37,9 @@ _CHART_KEY = b"chart:"
 _WORKLOADS_OF_BLOCKS = b'"kubernetes_'
 _PATCHED = b"/spec/"
 _BUFFERS, _BUFFER_GROUP = b"CapacityBuffer", b"autoscaling.x-k8s.io/v"
+_LAUNCHES = b"ec2:CreateFleet"
+_NAME, _OF_CONTROLLER = b"arpenter", (b"pricing:GetProducts", b"ssm:GetParameter")
+"""A policy that launches nodes is the controller's if it has the name with a capital, or all of these actions."""
 # A file that declares nodes of other tools than Karpenter contains one of these. The common parts are searched first.
 NODE_GROUPS = (
     *(b"anagedNodeGroups", b"nodeGroups:", b"managed_node_group", b"aws_eks_node_group", b"aws_eks_fargate_profile"),
@@ -77,6 +80,8 @@ class FileKeywords:
         self.alone = find_keywords(block, _STATES_ALONE)
         self.settings = find_keywords(block, _SETTINGS) if block.find(_ABOVE_SETTINGS) >= 0 else ()
         self.buffers = block.find(_BUFFERS) >= 0
+        self.policies = block.find(_LAUNCHES) >= 0
+        """Whether a file may be an IAM policy of the controller."""
         self.patches = block.find(_PATCHED) >= 0
         """Whether a file may patch the spec of an object by path."""
         self.node_group_parts = find_keywords(block, NODE_GROUP_PARTS)
@@ -153,12 +158,16 @@ def may_state(file: str, data: bytes, ours: bool) -> bool:
     return FileKeywords(data, file).may_state(file, data, ours)
 
 
-def find_buffers(data: bytes) -> str | None:
-    """Return a pattern for documents with CapacityBuffers if a file may hold any, else None.
+def find_unnamed(data: bytes) -> str | None:
+    """Return a pattern for documents that concern Karpenter without its name, if a file may hold any. None otherwise.
 
-    Such documents do not mention Karpenter.
+    They are CapacityBuffers and IAM policies of the controller.
     """
-    return r"\bCapacityBuffer\b" if data.find(_BUFFERS) >= 0 and data.find(_BUFFER_GROUP) >= 0 else None
+    if data.find(_BUFFERS) >= 0 and data.find(_BUFFER_GROUP) >= 0:
+        return r"\bCapacityBuffer\b"
+    if data.find(_LAUNCHES) < 0 or bytes_hold_keyword(data):
+        return None
+    return _LAUNCHES.decode() if data.find(_NAME) >= 0 or holds_all(data, _OF_CONTROLLER) else None
 
 
 def may_be_related(path: str) -> bool:

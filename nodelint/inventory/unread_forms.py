@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from nodelint.files.folders import Discovery
     from nodelint.forms.rendered import Built
     from nodelint.model.manifest import Object
+    from nodelint.text import Source
 
 
 class UnreadGroup(NamedTuple):
@@ -106,6 +107,7 @@ def unread(
 
 def _missed(found: Discovery, built: Sequence[Built]) -> Iterator[UnreadGroup]:
     """Yield one group: the files with a Karpenter kind in which no object was found and that no rendering uses."""
+    from nodelint.model.compared import states_expected
     from nodelint.model.documents import left_out, objects
 
     counts = {}
@@ -115,6 +117,7 @@ def _missed(found: Discovery, built: Sequence[Built]) -> Iterator[UnreadGroup]:
             os.path.abspath(source.path) in taken
             or source.problems
             or source.set_aside
+            or states_expected(source.path)
             or not re.search(_WORD, source.text)
         )
         if (
@@ -123,10 +126,19 @@ def _missed(found: Discovery, built: Sequence[Built]) -> Iterator[UnreadGroup]:
             or any(True for _ in left_out(source))
         ):
             continue
-        if number := _count_objects(source.text.encode()):
+        if number := _count_objects(source.text.encode()) - _count_compared(source):
             counts[source.path] = number
     if counts:
         yield UnreadGroup("file", tuple(counts), sum(counts.values()), None)
+
+
+def _count_compared(source: Source) -> int:
+    """Return the number of objects in a file that policies and tests only compare with others."""
+    from nodelint.model.compared import list_all_compared
+
+    roots = [document.root for document in source.documents if document.root is not None]
+    compared = (node for root in roots for node in list_all_compared(root))
+    return sum(_count_objects(source.text[node.start : node.end].encode()) for node in compared)
 
 
 def _hidden(found: Discovery) -> Iterator[UnreadGroup]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from nodelint.forms.registry import TABLE
+from nodelint.model.compared import list_compared, states_expected
 from nodelint.model.gvk import (
     AUTO_MODE_GROUP,
     AUTO_MODE_KIND,
@@ -77,6 +78,8 @@ def _all_objects(source: SourceText) -> Sequence[tuple[Object, str | None]]:
 
 def _find_objects(source: SourceText) -> _FoundObjects:
     """Yield the objects in all documents of a source. Objects of a document that was read before are reused."""
+    if states_expected(source.path):
+        return
     known: dict[int, list[tuple[Object, str | None]]] = {}
     for held_object in source.held[1] if source.held is not None and source.held[0] is None else ():
         known.setdefault(id(held_object[0].document), []).append(held_object)
@@ -200,12 +203,12 @@ def _inside(holder: Node, document: Document) -> _FoundObjects:
     """Yield the objects in the values of another object: a HelmRelease, an Application, a chart's own values.
 
     A mapping without `spec` is a reference to an object, or an object to delete: it is skipped. So is one whose name
-    is not in its metadata.
+    is not in its metadata, and what is only compared with objects.
     """
     text_of_file = holder.source.text
     if all(text_of_file.find(f"{group}/v", holder.start, holder.end) < 0 for group in _GROUPS):
         return
-    pending = [(node, False) for node in _below(holder)]
+    pending = [(node, False) for node in _applied_below(holder)]
     while pending:
         node, part = pending.pop()
         if node.kind == "scalar" or node.alias or node.shared:
@@ -219,12 +222,18 @@ def _inside(holder: Node, document: Document) -> _FoundObjects:
                     yield obj, reason
             continue
         named = [entry.value for entry in node.entries if entry.name in _PARTS]
-        pending += [(below, part or below in named) for below in _below(node)]
+        pending += [(below, part or below in named) for below in _applied_below(node)]
 
 
 _GROUPS = (CORE_GROUP, AWS_GROUP, AUTO_MODE_GROUP)
 _PARTS = frozenset({"patch", "patches", "patchesStrategicMerge", "base"})
 """Keys below which an object is only a part: of Kustomize, of Flux, of a Crossplane Composition."""
+
+
+def _applied_below(node: Node) -> list[Node]:
+    """Return the values in a collection without what is only compared with objects, in reverse order."""
+    compared = list_compared(node)
+    return [below for below in _below(node) if below not in compared]
 
 
 def _below(node: Node) -> Iterator[Node]:

@@ -7,12 +7,17 @@ from __future__ import annotations
 import os
 import re
 
+from nodelint.base.budget import RUN
 from nodelint.base.types import TYPE_CHECKING
+from nodelint.files.file_kinds import YAML_ENDINGS
+from nodelint.files.gate import gate
 from nodelint.forms.terraform.terraform_blocks import ENDINGS
 from nodelint.model.controller_policy import calls_of, list_conditions, policy_module
 from nodelint.model.iam_statements import list_statements, named_policies
 from nodelint.model.keys import CAPACITY_TYPE
 from nodelint.model.manifest import EC2NodeClass, NodePool, Object
+from nodelint.text import Source
+from nodelint.text.source import WHOLE_FILE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,7 +28,6 @@ if TYPE_CHECKING:
     from nodelint.model.iam_statements import Statement
     from nodelint.model.releases import Version
     from nodelint.rule.context import Context
-    from nodelint.text import Source
 
 __all__ = [
     "find_oldest_release",
@@ -33,6 +37,7 @@ __all__ = [
     "list_statements_near",
 ]
 
+_ACTION = re.compile(r"\b(?:ec2|eks|iam|pricing|sqs|ssm):[A-Z*]")
 _SOURCE = re.compile(r'(?m)^[ \t]+source\s*=\s*"([^"\n]*)"')
 
 
@@ -90,6 +95,9 @@ def list_statements_near(source: Source, context: Context) -> Iterator[Statement
     for path, file in files.items():
         if os.path.dirname(path) != folder and "ec2:CreateFleet" in file.text:
             others.add(os.path.dirname(path))
+    whole = {os.path.abspath(path) for path in files}
+    neighbours = source.once(_read_beside, lambda: _read_beside(folder))
+    files |= {file.path: file for file in neighbours if os.path.abspath(file.path) not in whole}
     for path, file in files.items():
         if os.path.dirname(path) in others:
             continue
@@ -97,6 +105,18 @@ def list_statements_near(source: Source, context: Context) -> Iterator[Statement
             for statement in list_statements(text):
                 if os.path.dirname(path) == folder or (statement.actions is not None and _is_ours(statement.at)):
                     yield statement
+
+
+def _read_beside(folder: str) -> list[Source]:
+    """Return the files of a folder that may have policies. Discovery leaves out those that do not name Karpenter."""
+    found = []
+    for name in gate.names(folder or os.curdir):
+        path = os.path.join(folder, name)
+        text = gate.load_text(path) if name.endswith(YAML_ENDINGS) else None
+        if text is not None and _ACTION.search(text) is not None:
+            RUN.draw(1, len(text))
+            found.append(Source.from_text(path, text, WHOLE_FILE))
+    return found
 
 
 def _is_ours(at: Span) -> bool:

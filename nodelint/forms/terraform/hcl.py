@@ -14,6 +14,7 @@ from nodelint.base.budget import RUN
 from nodelint.base.kept import kept_by_text
 from nodelint.base.tuples import NamedTuple
 from nodelint.forms.terraform.hclstrings import string_end, unescape
+from nodelint.model.compared import COMPARED
 from nodelint.text.nodes import MappingEntry, Node, Scalar, SourceText
 from nodelint.text.unknown_value import UNKNOWN
 
@@ -117,17 +118,26 @@ class Text:
                 yield Token(match.group() if kind == "op" else kind, begin, at)
 
     def manifests(self) -> list[HclManifest]:
-        """Return the objects with an `apiVersion` of `groups` that is written as a literal."""
+        """Return the objects with an `apiVersion` of `groups` that is written as a literal.
+
+        What is only compared with objects is not included.
+        """
         found: dict[int, HclManifest] = {}
         open_: list[int] = []
+        outermost: int | None = None  # the number of brackets around what is compared
+        compares = any(key in self.text for key in COMPARED)
         tokens = self.tokens
         for index, token in enumerate(tokens):
             if token.kind in _PAIRS:
+                if compares and outermost is None and self._is_compared(index):
+                    outermost = len(open_)
                 open_.append(index)
             elif token.kind in _CLOSERS:
                 if open_:
                     open_.pop()
-            elif token.kind in ("id", "str") and self._says_group(index) and open_:
+                if outermost == len(open_):
+                    outermost = None
+            elif token.kind in ("id", "str") and outermost is None and self._says_group(index) and open_:
                 brace = open_[-1]
                 if tokens[brace].kind == "{" and self._begins_value(brace) and brace not in found:
                     found[brace] = HclManifest(brace, self._is_merged(open_[:-1]))
@@ -155,6 +165,11 @@ class Text:
             and following[1].kind == "str"
             and re.match(f'"{self._groups}', self.text[following[1].start : following[1].end]) is not None
         )
+
+    def _is_compared(self, bracket: int) -> bool:
+        """Return whether a bracket begins the value of a key such as `pattern`."""
+        sign = self._before(bracket)
+        return sign > 0 and self.tokens[sign].kind in ("=", ":") and self._word(sign - 1) in COMPARED
 
     def _word(self, index: int) -> str:
         token = self.tokens[index]
