@@ -20,7 +20,7 @@ spec:
   postBuild: {substituteFrom: [{kind: ConfigMap, name: vars}]}
 """
 VARIABLES = (
-    "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: vars, namespace: flux-system}\ndata: {expire: EXPIRE}\n"
+    "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: vars}\ndata: {expire: EXPIRE}\n"
 )
 EXPIRING = POOL.replace("      taints:", "      expireAfter: ${expire}\n      taints:")
 FILES = {"clusters/prod/k.yaml": KUSTOMIZATION, "pools/n.yaml": f"{CLASS}---\n{EXPIRING}"}
