@@ -20,7 +20,7 @@ def other_images(old: EC2NodeClass, new: EC2NodeClass, moved: tuple[str, str]) -
     An alias that is added or removed is a change of the class itself. Source: provider
     pkg/providers/amifamily/ami.go@v1.14.1 (the parameters of an alias contain the cluster's version).
     """
-    before = {alias.unquoted for alias in _aliases(old)}
+    before = {alias.unquoted for alias in list_aliases(old)}
     return [
         Reason(
             "AMIDrift",
@@ -30,12 +30,12 @@ def other_images(old: EC2NodeClass, new: EC2NodeClass, moved: tuple[str, str]) -
             ValueChange(f"{alias.unquoted} on Kubernetes {moved[0]}", f"{alias.unquoted} on Kubernetes {moved[1]}"),
             of_cluster=True,
         )
-        for alias in _aliases(new)
+        for alias in list_aliases(new)
         if alias.unquoted in before
     ]
 
 
-def _aliases(node_class: EC2NodeClass) -> list[Node]:
+def list_aliases(node_class: EC2NodeClass) -> list[Node]:
     """Return the nodes that select images by the cluster's version: aliases, or the family of a class without
     terms.
     """
