@@ -5,11 +5,14 @@ version.
 from __future__ import annotations
 
 from nodelint.base.types import TYPE_CHECKING
+from nodelint.model.manifest import EC2NodeClass
 from nodelint.plan.reasons import Reason
 from nodelint.plan.values import ValueChange
 
 if TYPE_CHECKING:
-    from nodelint.model.manifest import EC2NodeClass
+    from collections.abc import Iterable
+
+    from nodelint.plan.matching import Pair
     from nodelint.text import Node
 
 
@@ -20,7 +23,7 @@ def other_images(old: EC2NodeClass, new: EC2NodeClass, moved: tuple[str, str]) -
     An alias that is added or removed is a change of the class itself. Source: provider
     pkg/providers/amifamily/ami.go@v1.14.1 (the parameters of an alias contain the cluster's version).
     """
-    before = {alias.unquoted for alias in list_aliases(old)}
+    before = {alias.unquoted for alias in _aliases(old)}
     return [
         Reason(
             "AMIDrift",
@@ -30,12 +33,18 @@ def other_images(old: EC2NodeClass, new: EC2NodeClass, moved: tuple[str, str]) -
             ValueChange(f"{alias.unquoted} on Kubernetes {moved[0]}", f"{alias.unquoted} on Kubernetes {moved[1]}"),
             of_cluster=True,
         )
-        for alias in list_aliases(new)
+        for alias in _aliases(new)
         if alias.unquoted in before
     ]
 
 
-def list_aliases(node_class: EC2NodeClass) -> list[Node]:
+def has_alias(pairs: Iterable[Pair]) -> bool:
+    """Return whether one of the classes selects images by the cluster's version, on one side."""
+    classes = (obj for pair in pairs for obj in (pair.old, pair.new) if isinstance(obj, EC2NodeClass))
+    return any(map(_aliases, classes))
+
+
+def _aliases(node_class: EC2NodeClass) -> list[Node]:
     """Return the nodes that select images by the cluster's version: aliases, or the family of a class without
     terms.
     """

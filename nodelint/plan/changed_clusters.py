@@ -8,8 +8,7 @@ from nodelint.base.types import TYPE_CHECKING
 from nodelint.files.file_keywords import CLUSTER_COMMANDS, CLUSTERS
 from nodelint.model.finding import Span
 from nodelint.model.folders import path_below
-from nodelint.model.manifest import EC2NodeClass
-from nodelint.plan.alias_images import list_aliases
+from nodelint.plan.alias_images import has_alias
 from nodelint.plan.changed_gaps import read_text
 from nodelint.plan.uncompared import uncompared
 
@@ -40,8 +39,7 @@ def find_changed_clusters(was: Read, new: Read, plan: Plan) -> Iterator[Gap]:
 
     Empty if no class has an alias: only the images of aliases depend on the version.
     """
-    classes = (obj for pair in plan.classes for obj in (pair.old, pair.new) if isinstance(obj, EC2NodeClass))
-    if not any(map(list_aliases, classes)):
+    if not has_alias(plan.classes):
         return
     sides = was, new
     before, after = (_read_stated(side) for side in sides)
@@ -56,7 +54,8 @@ def find_changed_clusters(was: Read, new: Read, plan: Plan) -> Iterator[Gap]:
         if is_on_both and (old is None or now is None):
             change = f"`{place}` changes it"
         else:
-            change = next(_find_changes(sides, stated, known), "")
+            left_out = known if is_on_both else {*known, place}  # a new cluster changes no other one
+            change = next(_find_changes(sides, stated, left_out), "")
         if change and place not in reported:
             reported.add(place)
             reason = f"the cluster's Kubernetes version is not known ({stated.by}), and {change}"

@@ -37,6 +37,9 @@ UNKNOWN = {
     },
     "Flux": {"c.yaml": _ACK.format("x", "'${K8S}'"), "vars.yaml": "kind: ConfigMap\ndata:\n  K8S: '1.29'\n"},
     "variable": {"up.sh": ". ./v.env\neksctl upgrade cluster --name x --version $K\n", "v.env": "K=1.29\n"},
+    "function": {
+        "c.yaml": "Mappings: {E: {prod: {K: '1.29'}}}\n" + _STACK.format("", "!FindInMap [E, prod, K]"),
+    },
 }
 
 
@@ -65,6 +68,29 @@ def test_an_unknown_version_whose_input_changes_is_not_compared(form: str, nodel
     done = plan_move(nodelint, tmp_path, {**other, "note.yaml": "about: '1.29'\n"})
     assert "No node is replaced." in done.stdout, done.stdout
     assert done.returncode == 0
+
+
+PROGRAMS = {
+    "lib/stack.ts": "new eks.Cluster(this, 'c', {\n  version: eks.KubernetesVersion.V1_29,\n});\n",
+    "index.ts": "const c = new eks.Cluster('c', {\n  version: '1.29',\n});\n",
+    "main.py": "c = aws.eks.Cluster('c', version='1.29')\n",
+}
+TWINS = {
+    "lib/addon.ts": "new eks.CfnAddon(this, 'c', {\n  addonVersion: 'v1.29.0-eksbuild.1',\n});\n",
+    "db.ts": "new rds.Cluster('c', {\n  version: '1.29',\n});\n",
+}
+
+
+@pytest.mark.parametrize("place", [*PROGRAMS, *TWINS])
+def test_a_program_that_changes_the_version_of_a_cluster_is_not_compared(
+    place: str, nodelint: Run, tmp_path: Path
+) -> None:
+    text = {**PROGRAMS, **TWINS}[place]
+    put(tmp_path / "old" / place, text)
+    put(tmp_path / "new" / place, text.replace("1.29", "1.30").replace("V1_29", "V1_30"))
+    done = plan_move(nodelint, tmp_path, {})
+    assert ("it has a Kubernetes version, which is not read" in done.stdout) is (place in PROGRAMS), done.stdout
+    assert done.returncode == (1 if place in PROGRAMS else 0)
 
 
 def test_images_by_id_do_not_depend_on_an_unknown_version(nodelint: Run, tmp_path: Path) -> None:

@@ -60,12 +60,13 @@ def read_cluster_version(node: Node, by: str, root: Node) -> Iterator[Evidence]:
     """Yield what the node of a cluster's version states.
 
     For a reference to a parameter of the template, this is the parameter's default, which may be overridden; and
-    that the version is not known.
+    that the version is not known, as for a function of CloudFormation.
     """
     if _is_patched(node, root):
         return
     text, reference = _text_of(node), _find_reference(node)
-    if reference is None and not re.search(_CODE, text):
+    is_computed = node.kind != "scalar" or (node.tag or "").startswith("!") or re.search(_CODE, text) is not None
+    if reference is None and not is_computed:
         yield from _read(node, text, by, DEFAULT if _text_of(root.get("kind")) == "Composition" else STATED)
         return
     name = reference or next(iter(re.findall(_NAME, text)), None)
@@ -73,7 +74,7 @@ def read_cluster_version(node: Node, by: str, root: Node) -> Iterator[Evidence]:
     if default is not None:
         yield from _read(default, _text_of(default), by, DEFAULT)
     line = node.source.position(node.start).line
-    written = f"${{{reference}}}" if reference is not None else text
+    written = f"${{{reference}}}" if reference is not None else text or node.source.text[node.start : node.end]
     yield not_known(node.source.path, line, by, written)._replace(about="kubernetes")
 
 
