@@ -436,6 +436,12 @@ AS_RESOURCE = (
             "1.33 m.yaml:3 the AWSManagedControlPlane",
         ),
         (
+            "p.yaml",
+            "apiVersion: controlplane.cluster.x-k8s.io/v1beta2\nkind: AWSManagedControlPlaneTemplate\n"
+            "spec: {template: {spec: {version: v1.33.4}}}\n",
+            "1.33 p.yaml:3 the AWSManagedControlPlaneTemplate",
+        ),
+        (
             "Pulumi.yaml",
             "resources:\n  c:\n    type: eks:Cluster\n    properties: {version: '1.33'}\n",
             "1.33 Pulumi.yaml:4 Pulumi's cluster",

@@ -21,6 +21,12 @@ _FIELDS: tuple[tuple[str, str, tuple[str, ...], str], ...] = (
         ("spec", "version"),
         "the AWSManagedControlPlane",
     ),
+    (
+        r"controlplane\.cluster\.x-k8s\.io/",
+        "AWSManagedControlPlaneTemplate",
+        ("spec", "template", "spec", "version"),
+        "the AWSManagedControlPlaneTemplate",
+    ),
 )
 """The beginning of an API version, a kind, the path of the cluster's version, and what the object is called."""
 _TYPES: dict[str, tuple[tuple[str, ...], str]] = {
