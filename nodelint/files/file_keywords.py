@@ -25,7 +25,18 @@ _AROUND = (
     *(b"mapRoles", b"aws_auth_roles", b"access_entr", b"AccessEntr", b"accessEntr"),
     b"aws-load-balancer-controller",
 )
-_STATES_ALONE = (b"KARPENTER_", b"eksctl.io/", *_AROUND)
+CLUSTERS = (
+    *(b"eksctl.io/", b"AWS::EKS::Cluster", b"AWSCDK-EKS-Cluster", b"AWSManagedControlPlane"),
+    *(b"eks.aws.upbound.io/", b"eks.aws.m.upbound.io/", b"eks.aws.crossplane.io/", b"eks.services.k8s.aws/"),
+    *(b"aws:eks:Cluster", b"aws:eks/cluster:Cluster", b": eks:Cluster"),
+)
+"""An object that creates a cluster, and has its Kubernetes version, contains one of these."""
+CLUSTER_COMMANDS = (
+    *(b"eks update-cluster-version", b"eks create-cluster"),
+    *(b"eksctl upgrade cluster", b"eksctl create cluster"),
+)
+"""A script whose commands give a cluster its Kubernetes version contains one of these."""
+_STATES_ALONE = (b"KARPENTER_", *CLUSTERS, *CLUSTER_COMMANDS, *_AROUND)
 
 # A file that creates pods, or that sets the zone of their volumes, contains one of these.
 _WORKLOADS = (

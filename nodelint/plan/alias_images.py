@@ -5,11 +5,14 @@ version.
 from __future__ import annotations
 
 from nodelint.base.types import TYPE_CHECKING
+from nodelint.model.manifest import EC2NodeClass
 from nodelint.plan.reasons import Reason
 from nodelint.plan.values import ValueChange
 
 if TYPE_CHECKING:
-    from nodelint.model.manifest import EC2NodeClass
+    from collections.abc import Iterable
+
+    from nodelint.plan.matching import Pair
     from nodelint.text import Node
 
 
@@ -33,6 +36,12 @@ def other_images(old: EC2NodeClass, new: EC2NodeClass, moved: tuple[str, str]) -
         for alias in _aliases(new)
         if alias.unquoted in before
     ]
+
+
+def has_alias(pairs: Iterable[Pair]) -> bool:
+    """Return whether one of the classes selects images by the cluster's version, on one side."""
+    classes = (obj for pair in pairs for obj in (pair.old, pair.new) if isinstance(obj, EC2NodeClass))
+    return any(map(_aliases, classes))
 
 
 def _aliases(node_class: EC2NodeClass) -> list[Node]:

@@ -18,6 +18,7 @@ from nodelint.model.documents import objects
 from nodelint.model.finding import Span, span_of
 from nodelint.model.folders import path_below
 from nodelint.model.gap import CHART_ELSEWHERE, Gap
+from nodelint.plan.alias_images import has_alias
 from nodelint.plan.changed_archives import find_changed_archives
 from nodelint.plan.changed_overlays import find_changed_overlays
 from nodelint.plan.changed_programs import find_changed_programs
@@ -65,7 +66,7 @@ def find_changed_gaps(was: Read, new: Read, plan: Plan, unread_files: UnreadFile
             yield gap
     yield from _find_changed_bases(was, new)
     yield from find_changed_overlays(was, new)
-    yield from find_changed_programs(was, new)
+    yield from find_changed_programs(was, new, has_alias(plan.classes))
     yield from find_changed_archives(was, new)
     if was.inventory.built and new.inventory.built:
         from nodelint.plan.overlay_files import find_changed_generators

@@ -58,6 +58,7 @@ class PlanRequest(NamedTuple):
 def compare(was: Read, new: Read, request: PlanRequest) -> tuple[Plan, Findings]:
     """Return the effect of a change on a fleet, and the findings that only one side has."""
     from nodelint.lint.workloads import add_workloads
+    from nodelint.plan.changed_clusters import find_changed_clusters
     from nodelint.plan.changed_places import move_reasons
     from nodelint.plan.gone_appliers import list_left_out
     from nodelint.plan.gone_instances import delete_gone
@@ -94,7 +95,8 @@ def compare(was: Read, new: Read, request: PlanRequest) -> tuple[Plan, Findings]
     then = lint._replace(target=old_target, selection=old_session.selection, context_sources=was.beside)
     before, after = _judge_sides(was, new, (then, lint), request.judge_of)
     unread_gaps = list(unread_places((before, after), (was, new), plan.uncompared, unread))
-    plan, gaps = delete_gone(plan, _find_gaps(was, new, plan, unread))
+    changed_clusters = () if named[1] else find_changed_clusters(was, new, plan)
+    plan, gaps = delete_gone(plan, (*_find_gaps(was, new, plan, unread), *changed_clusters))
     plan = move_reasons(was, new, plan)
     places = (*never_created, *unread_gaps, *gaps)
     named_places = [*plan.uncompared, *places]

@@ -40,7 +40,10 @@ class Stated:
             if key not in unique or item.weight < unique[key].weight:
                 unique[key] = item
         self.all = tuple(evidence for evidence in unique.values() if evidence.weight < NO_RELEASE)
-        self._not_known = tuple(evidence for evidence in unique.values() if evidence.weight == NOT_KNOWN)
+        not_known = [evidence for evidence in unique.values() if evidence.weight == NOT_KNOWN]
+        self._not_known = tuple(evidence for evidence in not_known if evidence.about == "karpenter")
+        self.unknown_clusters = tuple(evidence for evidence in not_known if evidence.about == "kubernetes")
+        """Statements of Kubernetes versions that are placeholders."""
         self._no_release = tuple(evidence for evidence in unique.values() if evidence.weight == NO_RELEASE)
         self._folders = {evidence: folders_of(evidence.path) for evidence in unique.values()}
         self._found: dict[tuple[About, str, Version | None], tuple[Evidence, ...]] = {}

@@ -22,6 +22,11 @@ _KUBERNETES = (
     r"\b(?:(?:K8S|KUBERNETES|EKS|EKS_CLUSTER|CLUSTER)_VERSION|[Kk]8[Ss]_?[Vv]ersion)[\"']?"
     r"\s*(?:\?=|::?=|:-|=|:)\s*[\"']?v?(1\.\d\d)(?![\w.])"
 )
+_CLUSTER_COMMAND = (
+    r"\b(?:aws[ \t]+(?:--[\w-]+[ \t=][^\s;|&]+[ \t]+){0,4}eks[ \t]+(?:update-cluster-version|create-cluster)\b"
+    r"[^\n;|&]{0,1000}?--kubernetes-version|eksctl[ \t]+(?:upgrade|create)[ \t]+cluster\b[^\n;|&]{0,1000}?--version)"
+    r"[ \t=]+[\"']?(v?1\.\d\d(?:\.\d+)?(?![\w.])|\$\{\{[^}\n]{0,200}\}\}|\$[^\s\"';|&]+|\{\{[^}\n]{0,200}\}\})"
+)
 _TABLE = r"(?m)^[ \t]*+\[{1,2}([^\[\]\n]++)\]"
 _PIN = (
     rf"(?m)^[ \t]*[\"']?([\w.-]+)[\"']?[ \t]*[=:][ \t]*(?:\{{[^}}\n]*\bversion[\"']?[ \t]*=[ \t]*)?[\"']?{_RELEASE}"
@@ -57,12 +62,34 @@ def evidence(path: str, text: str) -> Iterator[Evidence]:
             yield from _find_variable(path, text, joined, command)
     if path.endswith((".toml", ".conf", ".ini", ".cfg")):
         yield from _tables(path, text)
+    yield from _read_cluster_commands(path, text)
     # A script may contain versions of other clusters and of tools. Only a version near text about Karpenter is
     # certain.
     if "karpenter" in text or "KARPENTER" in text or "eksctl" in text:
         for match in re.finditer(_KUBERNETES, text):
             if found := _make_evidence("kubernetes", path, text, match, "a variable", DEFAULT):
                 yield found
+
+
+def _read_cluster_commands(path: str, text: str) -> Iterator[Evidence]:
+    """Yield the Kubernetes versions that commands of `aws eks` and `eksctl` give to a cluster.
+
+    A variable without a value in the same text is not known.
+    """
+    by = "a command"
+    joined = re.sub(r"\\\r?\n", lambda broken: " " * len(broken[0]), text) if "eks" in text else ""
+    for match in re.finditer(_CLUSTER_COMMAND, joined):
+        if _is_comment(text, match.start()):
+            continue
+        found = match if match[1].startswith(("1", "v")) else None
+        if found is None and (name := re.fullmatch(r"\$[{(]?([A-Za-z_]\w*)[})]?", match[1])):
+            found = re.search(rf"\b{name[1]}[\"']?\s*(?:\?=|::?=|:-|=|:)\s*[\"']?v?(1\.\d\d)(?![\w.])", text)
+        evidence = _make_evidence("kubernetes", path, text, found, by, DEFAULT) if found is not None else None
+        if evidence is not None:
+            yield evidence
+        if found is not match:
+            line = text.count("\n", 0, match.start(1)) + 1
+            yield not_known(path, line, by, match[1])._replace(about="kubernetes")
 
 
 def _is_unused(assignment: re.Match[str], text: str) -> bool:

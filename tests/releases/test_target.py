@@ -234,6 +234,12 @@ STATED = {
         "env:\n  KARPENTER_VERSION: '1.9.0'\n",
         ["1.9.0 .github/workflows/ci.yml:2 a variable"],
     ),
+    "playbook.yml": (
+        "- tasks:\n  - kubernetes.core.helm:\n      chart_ref: oci://public.ecr.aws/karpenter/karpenter\n"
+        "      chart_version: 1.6.2\n"
+        "  - kubernetes.core.helm: {name: karpenter, chart_ref: x/other, chart_version: 1.5.0}\n",
+        ["1.6.2 playbook.yml:4 Ansible's helm task"],
+    ),
     "eksctl.yaml": (
         "kind: ClusterConfig\nkarpenter:\n  version: '1.0.6'\n",
         ["1.0.6 eksctl.yaml:3 eksctl's ClusterConfig"],
@@ -386,6 +392,12 @@ def test_what_pins_no_release_states_nothing(path: str) -> None:
     assert describe_evidence(evidence((path, NOTHING[path]))) == []
 
 
+AS_RESOURCE = (
+    "Parameters: {{V: {{Type: String, Default: '1.32'}}}}\nResources:\n  C:\n    Type: AWS::EKS::Cluster\n"
+    "    Properties:\n      Version: {}\n"
+)
+
+
 @pytest.mark.parametrize(
     ("path", "text", "expected"),
     [
@@ -397,6 +409,45 @@ def test_what_pins_no_release_states_nothing(path: str) -> None:
             "apiVersion: eksctl.io/v1\nkind: ClusterConfig\nmetadata: {version: '1.33'}\n",
             "1.33 d.yaml:3 eksctl's ClusterConfig",
         ),
+        ("g.yaml", AS_RESOURCE.format("'1.33'"), "1.33 g.yaml:6 the AWS::EKS::Cluster"),
+        ("h.yaml", AS_RESOURCE.format("!Ref V"), "1.32 h.yaml:1 the AWS::EKS::Cluster"),
+        ("i.yaml", AS_RESOURCE.format('!Sub "${V}"'), "1.32 i.yaml:1 the AWS::EKS::Cluster"),
+        (
+            "j.template.json",
+            '{"Resources": {"C": {"Type": "Custom::AWSCDK-EKS-Cluster", '
+            '"Properties": {"Config": {"version": "1.33"}}}}}',
+            "1.33 j.template.json:1 the CDK's cluster",
+        ),
+        (
+            "k.yaml",
+            "apiVersion: eks.aws.upbound.io/v1beta1\nkind: Cluster\nspec: {forProvider: {version: '1.33'}}\n",
+            "1.33 k.yaml:3 Crossplane's Cluster",
+        ),
+        (
+            "l.yaml",
+            "kind: List\nitems:\n- apiVersion: eks.services.k8s.aws/v1alpha1\n  kind: Cluster\n"
+            "  spec: {version: '1.33'}\n",
+            "1.33 l.yaml:5 the Cluster of ACK",
+        ),
+        (
+            "m.yaml",
+            "apiVersion: controlplane.cluster.x-k8s.io/v1beta2\nkind: AWSManagedControlPlane\n"
+            "spec: {version: v1.33.4}\n",
+            "1.33 m.yaml:3 the AWSManagedControlPlane",
+        ),
+        (
+            "p.yaml",
+            "apiVersion: controlplane.cluster.x-k8s.io/v1beta2\nkind: AWSManagedControlPlaneTemplate\n"
+            "spec: {template: {spec: {version: v1.33.4}}}\n",
+            "1.33 p.yaml:3 the AWSManagedControlPlaneTemplate",
+        ),
+        (
+            "Pulumi.yaml",
+            "resources:\n  c:\n    type: eks:Cluster\n    properties: {version: '1.33'}\n",
+            "1.33 Pulumi.yaml:4 Pulumi's cluster",
+        ),
+        ("n.sh", "aws eks create-cluster --name x \\\n  --kubernetes-version=1.33\n", "1.33 n.sh:2 a command"),
+        ("o.sh", "V=1.33\neksctl upgrade cluster --name x --version $V --approve\n", "1.33 o.sh:1 a command"),
         ("e.sh", "K8S_VERSION=1.34\neksctl create cluster\n", "1.34 e.sh:1 a variable"),
         ("f.sh", 'export K8sversion="1.32"\neksctl create cluster\n', "1.32 f.sh:1 a variable"),
     ],
@@ -409,6 +460,15 @@ def test_the_version_of_the_cluster_is_read_where_it_stands(path: str, text: str
     ("path", "text"),
     [
         ("database.tf", 'resource "aws_rds_cluster" "d" {\n  cluster_version = "8.0"\n}\n'),
+        ("addon.yaml", AS_RESOURCE.replace("EKS::Cluster", "EKS::Addon").format("'1.33'")),
+        ("kind.yaml", "apiVersion: rds.services.k8s.aws/v1alpha1\nkind: Cluster\nspec: {version: '1.33'}\n"),
+        ("asks.sh", "aws eks describe-addon-versions --kubernetes-version 1.33\n"),
+        ("comment.sh", "# aws eks update-cluster-version --kubernetes-version 1.33\n"),
+        (
+            "patched.yaml",
+            "kind: Composition\nbase:\n  apiVersion: eks.aws.upbound.io/v1beta1\n  kind: Cluster\n"
+            "  spec: {forProvider: {version: '1.33'}}\npatches: [{toFieldPath: spec.forProvider.version}]\n",
+        ),
         ("tools.sh", "K8S_VERSION=1.34\ncurl https://dl.k8s.io/kubectl\n"),
         ("table.tf", 'locals {\n  versions = {\n    "1.35" : {\n      "cluster_version" = "1.35"\n    }\n  }\n}\n'),
     ],

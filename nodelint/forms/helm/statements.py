@@ -8,20 +8,30 @@ from collections.abc import Iterable, Iterator
 
 from nodelint.files.contents import display_path
 from nodelint.forms.helm.charts import default_values, more_values
+from nodelint.forms.helm.cluster_versions import list_cluster_versions, may_state_cluster, read_cluster_version
 from nodelint.forms.lib.unread_inputs import in_one_line
 from nodelint.forms.registry import TABLE
 from nodelint.forms.requests import OWN_CLUSTER
 from nodelint.model.evidence import DEFAULT, STATED, Evidence, match_chart, not_known, stated
 from nodelint.text import Node, Source
+from nodelint.text.placeholders import mask
 from nodelint.text.syntax_errors import Unreadable
 from nodelint.text.yaml.compose import compose
 
 _ADDRESS = r"(?:oci://|https?://)?[\w.:@-]+/(?:[\w.@-]+/)*karpenter/karpenter(-crd)?"
 _IMAGE = r"(?:[\w.:@-]+/)*karpenter/controller"
 
-_CHARTS = ("chart", "chartName", "addonChart", "Chart")
+_CHARTS = ("chart", "chart_ref", "chartName", "addonChart", "Chart")
 _ADDRESSES = ("repoURL", "url")
-_VERSIONS = ("version", "targetRevision", "chartVersion", "addonChartVersion", "defaultVersion", "Version")
+_VERSIONS = (
+    "version",
+    "targetRevision",
+    "chartVersion",
+    "chart_version",
+    "addonChartVersion",
+    "defaultVersion",
+    "Version",
+)
 _PARAMETER = r"\{\{-?\s*(?:default\s+\S+\s+)?\.?([\w.]+?)\s*-?\}\}"
 _OF_VALUES = (
     r"\{\{-?\s*\$?\.Values\.([\w.]+)\s*(?:\|\s*(?:default\s+\"?v?([\d.]+)\"?|quote|squote|toString|trim)\s*)*-?\}\}"
@@ -43,7 +53,8 @@ def evidence(source: Source) -> Iterator[Evidence]:
             weight = DEFAULT if about_crds or elsewhere else STATED
             if found := _read_statement((node, version, about_crds, by), weight, _list_clusters(root, node)):
                 yield found
-        yield from _kubernetes(root)
+        for at, what in list_cluster_versions(root) if may_state_cluster(source.text) else ():
+            yield from _read_cluster(at, what, root)
 
 
 def _read_statement(found: _Stated, weight: int, clusters: tuple[str, ...]) -> Evidence | None:
@@ -84,6 +95,16 @@ def _of_spec(spec: Node, root: Node) -> Iterator[Evidence]:
                     yield found if os.path.isabs(root.source.path) else found._replace(path=_shorten(found.path))
 
 
+def _read_cluster(version: Node, by: str, root: Node) -> Iterator[Evidence]:
+    """Yield the Kubernetes versions of a cluster; those that values of a chart insert may be overridden."""
+    found = _resolved(version, root) if ".Values." in _node_text(version) else ()
+    for node, text in found:
+        line, path = node.source.position(node.start).line, display_path(node.source.path)
+        if evidence := stated("kubernetes", text, path, line, by, DEFAULT):
+            yield evidence
+    yield from read_cluster_version(version, by, root)
+
+
 def _shorten(path: str) -> str:
     return display_path(os.path.relpath(path))
 
@@ -101,12 +122,22 @@ def _join_clusters(found: Iterable[Evidence]) -> Iterator[Evidence]:
 def roots(source: Source) -> list[Node]:
     """Return the roots of a source's documents, also of those that do not mention Karpenter. Empty if unreadable."""
     known = [document.root for document in source.documents if document.root is not None]
-    if known and "eksctl.io/" not in source.text:
+    if known and not may_state_cluster(source.text):
         return known
     try:
         return [root for root in compose(source, source.text, 0, masked=False) if root is not None]
     except Unreadable:
-        return known
+        return _read_template(source) or known
+
+
+def _read_template(source: Source) -> list[Node]:
+    """Return the roots of a template with its code masked. Empty if it is unreadable, or has no cluster."""
+    if not may_state_cluster(source.text):
+        return []
+    try:
+        return [root for root in compose(source, mask(source.text)[0], 0, masked=True) if root is not None]
+    except Unreadable:
+        return []
 
 
 _Stated = tuple[Node, str, bool, str]
@@ -121,8 +152,9 @@ def _stated(root: Node) -> Iterator[_Stated]:
             continue
         chart = _chart(node, root)
         if chart is not None:
+            by_chart = "Ansible's helm task" if node.get("chart_ref") is not None else by
             for version in _values(node, _VERSIONS):
-                yield from ((at, text, chart, by) for at, text in _resolved(version, root))
+                yield from ((at, text, chart, by_chart) for at, text in _resolved(version, root))
         repository, tag = word(node, "repository") or word(node, "image"), node.get("tag")
         if repository and tag is not None and re.fullmatch(_IMAGE, repository):
             yield tag, _node_text(tag), False, _BY_IMAGE
@@ -253,16 +285,6 @@ def _list_destinations(spec: Node | None) -> tuple[str, ...]:
     destination = spec.get("destination") if spec is not None else None
     found = [word(destination, key) or "" for key in ("name", "server")]
     return tuple(text for text in found if text not in OWN_CLUSTER and re.search(_CODE, text) is None)
-
-
-def _kubernetes(root: Node) -> Iterator[Evidence]:
-    version = root.find("metadata", "version")
-    api = word(root, "apiVersion") or ""
-    if word(root, "kind") == "ClusterConfig" and api.startswith("eksctl.io/") and version is not None:
-        source = root.source
-        line = source.position(version.start).line
-        if found := stated("kubernetes", _node_text(version), source.path, line, "eksctl's ClusterConfig"):
-            yield found
 
 
 def word(node: Node | None, key: str) -> str | None:
