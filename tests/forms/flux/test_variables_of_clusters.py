@@ -19,9 +19,7 @@ spec:
   sourceRef: {kind: GitRepository, name: flux-system}
   postBuild: {substituteFrom: [{kind: ConfigMap, name: vars}]}
 """
-VARIABLES = (
-    "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: vars}\ndata: {expire: EXPIRE}\n"
-)
+VARIABLES = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: vars}\ndata: {expire: EXPIRE}\n"
 EXPIRING = POOL.replace("      taints:", "      expireAfter: ${expire}\n      taints:")
 FILES = {"clusters/prod/k.yaml": KUSTOMIZATION, "pools/n.yaml": f"{CLASS}---\n{EXPIRING}"}
 
