@@ -61,6 +61,7 @@ def compare(was: Read, new: Read, request: PlanRequest) -> tuple[Plan, Findings]
     from nodelint.plan.changed_places import move_reasons
     from nodelint.plan.gone_appliers import list_left_out
     from nodelint.plan.gone_instances import delete_gone
+    from nodelint.plan.kept_objects import find_kept
     from nodelint.plan.not_compared import list_one_sided, unread_places
     from nodelint.plan.suspended import note_suspended
     from nodelint.plan.unread_files import find_unread_files
@@ -73,7 +74,8 @@ def compare(was: Read, new: Read, request: PlanRequest) -> tuple[Plan, Findings]
     named = settings.karpenter_named, settings.kubernetes is not None
     unread = find_unread_files(was, new)
     *switched_off, never_created = _list_switched_off(was, new)
-    switched_off = [off | list_left_out(side) for off, side in zip(switched_off, (was, new), strict=True)]
+    kept, kept_gaps = find_kept(was, new)
+    switched_off = [off | list_left_out(side) | kept for off, side in zip(switched_off, (was, new), strict=True)]
     lines = StatedLines(was, new)
     plan = make_each(
         _side(was, new, switched_off[0]),
@@ -96,7 +98,7 @@ def compare(was: Read, new: Read, request: PlanRequest) -> tuple[Plan, Findings]
     unread_gaps = list(unread_places((before, after), (was, new), plan.uncompared, unread))
     plan, gaps = delete_gone(plan, _find_gaps(was, new, plan, unread))
     plan = move_reasons(was, new, plan)
-    places = (*never_created, *unread_gaps, *gaps)
+    places = (*never_created, *kept_gaps, *unread_gaps, *gaps)
     named_places = [*plan.uncompared, *places]
     places = (*places, *list_one_sided((was, new), named_places))
     plan, findings = note_suspended(new, plan.with_places(places)), _compared((before, after), (was, new), unread)

@@ -16,7 +16,7 @@ from nodelint.text import UNKNOWN
 _QUIET_FIELDS = ("limits", "weight", "disruption")
 """Fields of a NodePool's spec that running nodes do not copy (core: `NodePool.Hash` reads only the template)."""
 _WITHOUT_EFFECT = ("weight", "disruption")
-_NO_NODE = "no node of it is replaced"
+NO_NODE = "no node of it is replaced"
 """The end of the reason of a gap for a changed object whose nodes stay."""
 _CODE_CHANGES = "the template code that makes this object changes, and what it makes is not known"
 _PLAIN_ACTION = re.compile(
@@ -195,7 +195,7 @@ def foreign_objects(pairs: Iterable[Pair]) -> Iterator[Gap]:
         what = "pool" if isinstance(obj, NodePool) else "class"
         harmless = _describe_harmless_change(pair)
         if harmless:
-            reason = f"it is a {what} of {provider}, and {harmless}: {_NO_NODE}"
+            reason = f"it is a {what} of {provider}, and {harmless}: {NO_NODE}"
         else:
             reason = f"it is a {what} of {provider}, whose controller decides what is replaced"
         yield uncompared(obj.name_node, _label(obj), reason, pair.change != "unchanged" and not harmless)
@@ -227,7 +227,7 @@ def _describe_harmless_change(pair: Pair) -> str:
 
 def is_of_change(gap: Gap) -> bool:
     """Return whether a place that was not compared differs between the sides."""
-    return gap.decides or gap.reason.endswith(_NO_NODE)
+    return gap.decides or gap.reason.endswith(NO_NODE)
 
 
 def _show_kind(obj: Object) -> str:
