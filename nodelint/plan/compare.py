@@ -74,8 +74,10 @@ def compare(was: Read, new: Read, request: PlanRequest) -> tuple[Plan, Findings]
     named = settings.karpenter_named, settings.kubernetes is not None
     unread = find_unread_files(was, new)
     *switched_off, never_created = _list_switched_off(was, new)
-    kept, kept_gaps = find_kept(was, new)
-    switched_off = [off | list_left_out(side) | kept for off, side in zip(switched_off, (was, new), strict=True)]
+    left_alone, kept_gaps = find_kept(was, new)
+    switched_off = [
+        off | list_left_out(side) | left_alone for off, side in zip(switched_off, (was, new), strict=True)
+    ]
     lines = StatedLines(was, new)
     plan = make_each(
         _side(was, new, switched_off[0]),

@@ -43,7 +43,7 @@ def find_kept(was: Read, new: Read) -> tuple[frozenset[int], list[Gap]]:
         return frozenset(), []
     before, after = (_list_owned(side, rows) for side in (was, new))
     sides = _list_owners(before), _list_owners(after)
-    kept: set[int] = set()
+    left_alone: set[int] = set()
     gaps: list[Gap] = []
     for label, old in before.items():
         now = after.get(label, [])
@@ -57,8 +57,8 @@ def find_kept(was: Read, new: Read) -> tuple[frozenset[int], list[Gap]]:
         if reason:
             at = show_place(new, sides[1][label][0].at) if now else show_place(was, sides[0][label][0].at)
             gaps.append(uncompared(at, label, reason, reason == _RESUMED))
-            kept |= set() if reason == _RESUMED else {id(obj) for obj, _ in (*old, *now)}
-    return frozenset(kept), gaps
+            left_alone |= set() if reason == _RESUMED else {id(obj) for obj, _ in (*old, *now)}
+    return frozenset(left_alone), gaps
 
 
 def _is_forgotten(owner: ObjectOwner, was: Read, new: Read, rows: Sequence[FormRow]) -> bool:
