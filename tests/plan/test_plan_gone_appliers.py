@@ -109,7 +109,7 @@ def test_what_is_applied_by_something_new_is_no_alarm(nodelint: Run, tmp_path: P
     assert "No node is replaced." in _plan(nodelint, tmp_path, *KEPT[case])
 
 
-SET = """\
+NAMED_SET = """\
 apiVersion: argoproj.io/v1alpha1
 kind: ApplicationSet
 metadata: {name: nodes}
@@ -123,7 +123,7 @@ spec:
 
 
 def test_an_application_whose_name_a_generator_changes_is_gone(nodelint: Run, tmp_path: Path) -> None:
-    files = {"set.yaml": SET, "pools/n.yaml": BOTH}
+    files = {"set.yaml": NAMED_SET, "pools/n.yaml": BOTH}
     for field, code in (("tier", 1), ("note", 0)):
         new = change(files, ("set.yaml", f"{field}: one", f"{field}: two"))
         done = plan(nodelint, tmp_path / field, files, new)
