@@ -140,7 +140,9 @@ def _find_gaps(was: Read, new: Read, plan: Plan, unread: UnreadFiles) -> Iterato
     yield from find_changed_inputs(was, new, plan, unread.stopped)
     yield from find_changed_variables(was, new, plan, unread)
     yield from find_changed_gaps(was, new, plan, unread)
-    yield from find_gone_appliers(was, new, {gap.subject for gap in unread.files})
+    pairs = (*(pool.pair for pool in plan.pools), *plan.classes)
+    deleted = [f"{p.old.kind} {p.old.name}" for p in pairs if p.old is not None and p.change == "removed"]
+    yield from find_gone_appliers(was, new, {gap.subject for gap in unread.files}, deleted)
     # A block in a file that one side cannot read may still exist.
     lost = {os.path.normpath(os.path.join(side.root, gap.subject)) for side in (was, new) for gap in unread.files}
     for gap in find_recreated(was, new, unread.stopped):

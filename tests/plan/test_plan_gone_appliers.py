@@ -60,11 +60,6 @@ LOST = {
         {**BASE, "prod/kustomization.yaml": OVERLAY},
         "Application nodes",
     ),
-    "Application of a base": (
-        {**BASE, "prod/kustomization.yaml": OVERLAY, "a.yaml": APPLICATION},
-        {**BASE, "prod/kustomization.yaml": OVERLAY},
-        "Application nodes",
-    ),
     "only kustomization": (BASE, NODES, "nodes/kustomization.yaml"),
 }
 KEPT = {
@@ -107,6 +102,24 @@ def test_what_applied_pools_and_is_gone_is_named(nodelint: Run, tmp_path: Path, 
 @pytest.mark.parametrize("case", KEPT)
 def test_what_is_applied_by_something_new_is_no_alarm(nodelint: Run, tmp_path: Path, case: str) -> None:
     assert "No node is replaced." in _plan(nodelint, tmp_path, *KEPT[case])
+
+
+DELETED = {
+    "Application of a base": (
+        {**BASE, "prod/kustomization.yaml": OVERLAY, "a.yaml": APPLICATION},
+        {**BASE, "prod/kustomization.yaml": OVERLAY},
+    ),
+    "Application that leaves out a file": (
+        {**NODES, "a.yaml": APPLICATION},
+        {**NODES, "a.yaml": APPLICATION.replace("path: nodes", "path: nodes, directory: {exclude: '*'}")},
+    ),
+}
+
+
+@pytest.mark.parametrize("case", DELETED)
+def test_a_deleted_pool_is_not_also_perhaps_deleted(nodelint: Run, tmp_path: Path, case: str) -> None:
+    shown = _plan(nodelint, tmp_path, *DELETED[case])
+    assert "deleted: all its nodes go" in shown and "may be deleted" not in shown
 
 
 NAMED_SET = """\
