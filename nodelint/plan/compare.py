@@ -59,9 +59,7 @@ def compare(was: Read, new: Read, request: PlanRequest) -> tuple[Plan, Findings]
     """Return the effect of a change on a fleet, and the findings that only one side has."""
     from nodelint.lint.workloads import add_workloads
     from nodelint.plan.changed_places import move_reasons
-    from nodelint.plan.gone_appliers import list_left_out
     from nodelint.plan.gone_instances import delete_gone
-    from nodelint.plan.kept_objects import find_kept
     from nodelint.plan.not_compared import list_one_sided, unread_places
     from nodelint.plan.suspended import note_suspended
     from nodelint.plan.unread_files import find_unread_files
@@ -73,11 +71,7 @@ def compare(was: Read, new: Read, request: PlanRequest) -> tuple[Plan, Findings]
     chosen = old_session.choose(was.found), lint.target.choose
     named = settings.karpenter_named, settings.kubernetes is not None
     unread = find_unread_files(was, new)
-    *switched_off, never_created = _list_switched_off(was, new)
-    left_alone, kept_gaps = find_kept(was, new)
-    switched_off = [
-        off | list_left_out(side) | left_alone for off, side in zip(switched_off, (was, new), strict=True)
-    ]
+    switched_off, never_created = _list_absent(was, new)
     lines = StatedLines(was, new)
     plan = make_each(
         _side(was, new, switched_off[0]),
@@ -100,7 +94,7 @@ def compare(was: Read, new: Read, request: PlanRequest) -> tuple[Plan, Findings]
     unread_gaps = list(unread_places((before, after), (was, new), plan.uncompared, unread))
     plan, gaps = delete_gone(plan, _find_gaps(was, new, plan, unread))
     plan = move_reasons(was, new, plan)
-    places = (*never_created, *kept_gaps, *unread_gaps, *gaps)
+    places = (*never_created, *unread_gaps, *gaps)
     named_places = [*plan.uncompared, *places]
     places = (*places, *list_one_sided((was, new), named_places))
     plan, findings = note_suspended(new, plan.with_places(places)), _compared((before, after), (was, new), unread)
@@ -253,6 +247,19 @@ def _absorbed(
 
 def _side(read: Read, other: Read, switched_off: frozenset[int]) -> Side:
     return Side(applied(read, other), read.beside, read.root, switched_off)
+
+
+def _list_absent(was: Read, new: Read) -> tuple[list[frozenset[int]], list[Gap]]:
+    """Return the ids of the objects of each side that are not compared, because nothing creates them or Terraform
+    leaves them as they are. Return also gaps for them.
+    """
+    from nodelint.plan.gone_appliers import list_left_out
+    from nodelint.plan.kept_objects import find_kept
+
+    *switched_off, never_created = _list_switched_off(was, new)
+    left_alone, gaps = find_kept(was, new)
+    absent = [off | list_left_out(side) | left_alone for off, side in zip(switched_off, (was, new), strict=True)]
+    return absent, [*never_created, *gaps]
 
 
 def _list_switched_off(was: Read, new: Read) -> tuple[frozenset[int], frozenset[int], list[Gap]]:
