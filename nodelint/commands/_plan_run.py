@@ -71,8 +71,6 @@ def plan_change(
         cluster = cluster_of(live, workloads=True)
     requested = paths or (".",)
     was, new, plan, findings = _compare_paths(requested, against, old, session, cluster)
-    if against is None and old is None:
-        _say_equal_sides(was, new)
     bad = write_outputs(
         wanted,
         lambda form: _rendered(form, plan, findings, to_file=True),
@@ -120,6 +118,8 @@ def _compare_paths(
             was = _read_old(inside, Session(settings), into, above)._replace(above=above)
             compared = _compare(was, requested, session, settings, cluster)
             _forget_deleted(compared[1], requested, inside, (into, above))
+            if against is None:
+                _say_equal_sides(was, compared[1])
             return compared
     except UnreadRevision as error:
         stop(str(error))
