@@ -118,6 +118,8 @@ def _compare_paths(
             was = _read_old(inside, Session(settings), into, above)._replace(above=above)
             compared = _compare(was, requested, session, settings, cluster)
             _forget_deleted(compared[1], requested, inside, (into, above))
+            if against is None:
+                _say_equal_sides(was, compared[1])
             return compared
     except UnreadRevision as error:
         stop(str(error))
@@ -157,6 +159,27 @@ def _say_sides(against: str | None, old: str | None, live: str | None, paths: Se
         first, second = paths
         text = "each folder is compared with its state in git; to compare the first with the second"
         say(f"{text}: `nodelint plan --old {first} {second}`")
+
+
+def _say_equal_sides(was: Read, new: Read) -> None:
+    """Print which commit was compared with itself, if the branch has no commit of its own, and no file differs."""
+    from contextlib import suppress
+
+    from nodelint.files.git.git_revision import base, commit
+    from nodelint.files.git.repository import GitError, repository
+
+    # The files of a revision have the paths of the work tree.
+    texts = [{source.path: source.text for source in side.found.sources} for side in (was, new)]
+    if texts[0] != texts[1]:
+        return
+    with suppress(GitError):
+        where = repository(new.root)
+        head = commit(where, "HEAD")
+        if base(where) == head:
+            text = (
+                f"commit {head[:7]} is compared with itself: this branch has no commit of its own, and no file here"
+            )
+            say(f"{text} differs; to compare another one: `nodelint plan --against REVISION`")
 
 
 def _stop_without_a_side(old: str, paths: Sequence[str]) -> None:

@@ -17,6 +17,7 @@ def _nothing(*_: Any, **__: Any) -> Iterator[Any]:
 read_embedded = find_objects = install_charts = install_known_charts = find_given_values = find_hidden_values = (
     _nothing
 )
+find_unread_callers = _nothing
 find_remote_values = list_inputs = find_lost_inputs = state_releases = resolve_releases = _nothing
 list_generated_specs = find_installs = find_plain_values = list_unread_values = find_including_templates = (
     find_kindless_templates

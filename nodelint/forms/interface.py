@@ -256,6 +256,9 @@ class Form(Protocol):
     def find_remote_values(self, sources: Sequence[Source]) -> Iterator[Gap]:
         """Yield a gap for values with pools and classes for remote modules or charts, in the form's own files."""
 
+    def find_unread_callers(self, paths: Sequence[str], sources: Sequence[Source]) -> Iterator[Gap]:
+        """Yield a gap for each file among `paths` that is not read and passes values to a module with objects."""
+
     def list_unread_values(self, chart: str, files: UnreadInputs) -> Iterator[InputText]:
         """Yield texts that may set values of a chart in ways that nodelint does not compute."""
 

@@ -111,12 +111,14 @@ class ObjectOwner(NamedTuple):
     - `state`: further fields that identify the object, such as the name of a release.
     - `at`: its place.
     - `folders`: its folder, and the folders of its callers.
+    - `ignores`: it does not apply a change of the object after it has created it.
     """
 
     address: str
     state: str
     at: Span
     folders: tuple[str, ...]
+    ignores: bool = False
 
 
 class AddressMove(NamedTuple):

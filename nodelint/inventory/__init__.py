@@ -242,7 +242,13 @@ def note_unread(found: Discovery, inventory: Inventory) -> Inventory:
     """Record inputs from which nothing can be rendered in `found`, and inputs beyond a limit in the inventory."""
     with LeftOutNotes(_left_out) as notes:
         _note_unread(found, inventory)
-    return _with_gaps(inventory, notes)
+    return _with_gaps(inventory._replace(gaps=(*inventory.gaps, *_find_unread_callers(found))), notes)
+
+
+def _find_unread_callers(found: Discovery) -> Iterator[Gap]:
+    paths = [path for path in (*found.glanced, *found.seen) if path.endswith(TABLE.above)]
+    for row in TABLE.of_languages(found.seen) if paths else ():
+        yield from row.load().find_unread_callers(paths, found.sources)
 
 
 def _with_gaps(inventory: Inventory, notes: LeftOutNotes) -> Inventory:

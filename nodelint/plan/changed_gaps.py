@@ -181,8 +181,9 @@ def _list_bases(side: Read) -> dict[str, dict[str, Span]]:
 def _find_changed_uses(was: Read, new: Read) -> Iterator[Gap]:
     """Yield the uses of remote modules and charts that may contain pools, if an input differs."""
     before, after = (_list_uses(side) for side in (was, new))
-    # A gap in a file counts as changed if its file differs.
+    # A gap in a file that was read counts as changed if its file differs.
     reported = {gap.path for side in (was, new) for gap in side.inventory.gaps if gap.what in ("values", "module")}
+    reported &= {source.path for side in (was, new) for source in side.found.sources}
     for key in dict.fromkeys((*after, *before)):
         old, now = before.get(key), after.get(key)
         use = now or old
@@ -198,8 +199,10 @@ def _list_uses(side: Read) -> dict[tuple[str, str, int], RemoteUse]:
     counts: Counter[tuple[str, str]] = Counter()
     units = _read_units(side)
     installing = _read_installing(side)
+    has_components = any('component "' in unit.text for unit in units)  # they are searched for the modules they call
     for row in reversed(TABLE.rows):
-        sources = [s for s in (*side.found.sources, *installing) if row.may_use_elsewhere(s.text)]
+        is_every = has_components and row.heads
+        sources = [s for s in (*side.found.sources, *installing) if is_every or row.may_use_elsewhere(s.text)]
         sources += units if row.heads and row.uses else []
         for use in row.load().list_remote_uses(sources) if sources else ():
             key = path_below(use.place or os.curdir, side.root), use.name
@@ -218,8 +221,8 @@ def _read_installing(side: Read) -> list[Source]:
 
 
 def _read_units(side: Read) -> list[Source]:
-    """Return the Terragrunt files (`.hcl`) of a side whose `terraform` block concerns Karpenter, and the `.hcl` files
-    that name one of them.
+    """Return the Terragrunt files (`.hcl`) of a side whose `terraform` block concerns Karpenter, the `.hcl` files
+    that name one of them, and the files with components of Terraform Stacks.
 
     Runs do not read these files for objects.
     """
@@ -232,6 +235,7 @@ def _read_units(side: Read) -> list[Source]:
         except OSError:
             continue
     found = [path for path, text in texts.items() if "terraform {" in text and _CONCERNS.search(text)]
+    found += [path for path, text in texts.items() if path not in found and 'component "' in text]
     names = [os.path.basename(path) for path in found]
     found += [p for p, text in texts.items() if p not in found and any(name in text for name in names)]
     return [Source(path, texts[path]) for path in found]

@@ -60,7 +60,6 @@ def compare(was: Read, new: Read, request: PlanRequest) -> tuple[Plan, Findings]
     from nodelint.lint.workloads import add_workloads
     from nodelint.plan.changed_clusters import find_changed_clusters
     from nodelint.plan.changed_places import move_reasons
-    from nodelint.plan.gone_appliers import list_left_out
     from nodelint.plan.gone_instances import delete_gone
     from nodelint.plan.not_compared import list_one_sided, unread_places
     from nodelint.plan.suspended import note_suspended
@@ -73,8 +72,7 @@ def compare(was: Read, new: Read, request: PlanRequest) -> tuple[Plan, Findings]
     chosen = old_session.choose(was.found), lint.target.choose
     named = settings.karpenter_named, settings.kubernetes is not None
     unread = find_unread_files(was, new)
-    *switched_off, never_created = _list_switched_off(was, new)
-    switched_off = [off | list_left_out(side) for off, side in zip(switched_off, (was, new), strict=True)]
+    switched_off, never_created = _list_absent(was, new)
     lines = StatedLines(was, new)
     plan = make_each(
         _side(was, new, switched_off[0]),
@@ -138,7 +136,9 @@ def _find_gaps(was: Read, new: Read, plan: Plan, unread: UnreadFiles) -> Iterato
     yield from find_changed_inputs(was, new, plan, unread.stopped)
     yield from find_changed_variables(was, new, plan, unread)
     yield from find_changed_gaps(was, new, plan, unread)
-    yield from find_gone_appliers(was, new, {gap.subject for gap in unread.files})
+    pairs = (*(pool.pair for pool in plan.pools), *plan.classes)
+    deleted = [f"{p.old.kind} {p.old.name}" for p in pairs if p.old is not None and p.change == "removed"]
+    yield from find_gone_appliers(was, new, {gap.subject for gap in unread.files}, deleted)
     # A block in a file that one side cannot read may still exist.
     lost = {os.path.normpath(os.path.join(side.root, gap.subject)) for side in (was, new) for gap in unread.files}
     for gap in find_recreated(was, new, unread.stopped):
@@ -249,6 +249,19 @@ def _absorbed(
 
 def _side(read: Read, other: Read, switched_off: frozenset[int]) -> Side:
     return Side(applied(read, other), read.beside, read.root, switched_off)
+
+
+def _list_absent(was: Read, new: Read) -> tuple[list[frozenset[int]], list[Gap]]:
+    """Return the ids of the objects of each side that are not compared, because nothing creates them or Terraform
+    leaves them as they are. Return also gaps for them.
+    """
+    from nodelint.plan.gone_appliers import list_left_out
+    from nodelint.plan.kept_objects import find_kept
+
+    *switched_off, never_created = _list_switched_off(was, new)
+    left_alone, gaps = find_kept(was, new)
+    absent = [off | list_left_out(side) | left_alone for off, side in zip(switched_off, (was, new), strict=True)]
+    return absent, [*never_created, *gaps]
 
 
 def _list_switched_off(was: Read, new: Read) -> tuple[frozenset[int], frozenset[int], list[Gap]]:

@@ -121,11 +121,14 @@ _Objects = dict[str, list[_Places]]
 """The files of all pools and classes, relative to the root, by kind and name."""
 
 
-def find_gone_appliers(was: Read, new: Read, refused: Set[str] = frozenset()) -> Iterator[Gap]:
+def find_gone_appliers(
+    was: Read, new: Read, refused: Set[str] = frozenset(), deleted: Sequence[str] = ()
+) -> Iterator[Gap]:
     """Yield the appliers that are removed or change, for objects on both sides: the cluster may lose these
     objects.
 
-    `refused` are names of appliers, and folders, that a side refuses or cannot render: the plan reports them already.
+    `refused` are names of appliers, and folders, that a side refuses or cannot render, `deleted` kinds and names of
+    objects that the plan deletes: the plan reports them already.
     """
     every = [list_appliers(side) if _may_apply(was) else [] for side in (was, new)]
     # An applier with a generator's file that cannot be read may apply other folders, and under other names.
@@ -135,8 +138,12 @@ def find_gone_appliers(was: Read, new: Read, refused: Set[str] = frozenset()) ->
     )
     if not before:
         return
-    sides = (before, list_places(was)), (after, list_places(new))
     gone = _list_gone(before, after, (was.root, new.root))
+    places = [list_places(side) for side in (was, new)]
+    for label, count in Counter(deleted).items():
+        if sum(any(map(applier.takes, places[0].get(label, ()))) for applier in gone) <= count:
+            places = [{key: found for key, found in side.items() if key != label} for side in places]
+    sides = (before, places[0]), (after, places[1])
     yield from _find_gone(gone, *sides)
     yield from _find_moved(gone, *sides)
     yield from _find_renamed(gone, *sides)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 _KEY = re.compile(r"\[[^\[\]]*\]")
 _MOST_MOVES = 20
-_Owners = dict[str, list["ObjectOwner"]]
+Owners = dict[str, list["ObjectOwner"]]
 """The blocks that create the objects of a side, by kind and name of the object."""
 
 
@@ -39,7 +39,7 @@ def find_recreated(was: Read, new: Read, stopped: Collection[str] = ()) -> Itera
     if not before:
         return
     after = _list_owners(new, rows)
-    counts = [Counter(map(_label_of, side.inventory.objects(foreign=True))) for side in (was, new)]
+    counts = [Counter(map(label_of, side.inventory.objects(foreign=True))) for side in (was, new)]
     moves: list[AddressMove] | None = None
     for label, owners in before.items():
         now = after.get(label, [])
@@ -47,13 +47,13 @@ def find_recreated(was: Read, new: Read, stopped: Collection[str] = ()) -> Itera
         if not gone or counts[1][label] < counts[0][label]:
             continue
         come = [owner for owner in now if _key_of(owner) not in set(map(_key_of, owners))]
-        moves = _list_moves(was, new, (before, after), rows) if moves is None else moves
-        lost = [o for o in owners if gone[_key_of(o)] and not _has_moved(o, come, moves)]
+        moves = list_moves(was, new, (before, after), rows) if moves is None else moves
+        lost = [o for o in owners if gone[_key_of(o)] and not has_moved(o, come, moves)]
         lost = [o for o in lost if path_below(o.folders[-1], was.root) not in stopped]
         if lost and (come or not now) and not _is_unread(lost[0], was, new):
             owner = come[0] if come else None
             place = show_place(new, owner.at) if owner is not None else show_place(was, lost[0].at)
-            same = (obj for obj in new.inventory.objects(foreign=True) if _label_of(obj) == label)
+            same = (obj for obj in new.inventory.objects(foreign=True) if label_of(obj) == label)
             yield uncompared(place, label, _explain(lost[0], owner, label), True)._replace(object=next(same, None))
 
 
@@ -78,7 +78,8 @@ def _explain(old: ObjectOwner, new: ObjectOwner | None, label: str) -> str:
     return f"`{old.address}` made it, and `{new.address}` makes it now: unless {keep}, Terraform {what}"
 
 
-def _label_of(obj: Object) -> str:
+def label_of(obj: Object) -> str:
+    """Return the kind and the name of an object as it is written."""
     return f"{obj.kind} {written_name(obj)}"
 
 
@@ -86,18 +87,18 @@ def _key_of(owner: ObjectOwner) -> tuple[str, str]:
     return owner.address, owner.state
 
 
-def _list_owners(side: Read, rows: Sequence[FormRow]) -> _Owners:
-    found: _Owners = {}
+def _list_owners(side: Read, rows: Sequence[FormRow]) -> Owners:
+    found: Owners = {}
     objects = list(side.inventory.objects(foreign=True))
     for row in rows:
         for obj, owner in row.load().list_owners(objects, side.found.sources):
-            owners = found.setdefault(_label_of(obj), [])
+            owners = found.setdefault(label_of(obj), [])
             if owner not in owners:
                 owners.append(owner)
     return found
 
 
-def _list_moves(was: Read, new: Read, sides: tuple[_Owners, _Owners], rows: Sequence[FormRow]) -> list[AddressMove]:
+def list_moves(was: Read, new: Read, sides: tuple[Owners, Owners], rows: Sequence[FormRow]) -> list[AddressMove]:
     """Return the moves that the new side states, in the folders of blocks that create objects on either side."""
     folders = [
         os.path.abspath(os.path.join(new.root, path_below(folder, side.root)))
@@ -110,7 +111,7 @@ def _list_moves(was: Read, new: Read, sides: tuple[_Owners, _Owners], rows: Sequ
     return [move for row in rows for move in row.load().list_moves(there, new.found.sources)]
 
 
-def _has_moved(old: ObjectOwner, come: Sequence[ObjectOwner], moves: Sequence[AddressMove]) -> bool:
+def has_moved(old: ObjectOwner, come: Sequence[ObjectOwner], moves: Sequence[AddressMove]) -> bool:
     """Return whether moves lead from an address to a new one, or keep the object. Instance keys do not count."""
     wanted = {_KEY.sub("", owner.address) for owner in come}
     first = _KEY.sub("", old.address)

@@ -16,13 +16,17 @@ from nodelint.text import UNKNOWN
 _QUIET_FIELDS = ("limits", "weight", "disruption")
 """Fields of a NodePool's spec that running nodes do not copy (core: `NodePool.Hash` reads only the template)."""
 _WITHOUT_EFFECT = ("weight", "disruption")
-_NO_NODE = "no node of it is replaced"
+NO_NODE = "no node of it is replaced"
 """The end of the reason of a gap for a changed object whose nodes stay."""
 _CODE_CHANGES = "the template code that makes this object changes, and what it makes is not known"
 _PLAIN_ACTION = re.compile(
     r"\{\{-?+[ \t]*+(?:[\w.$()|'\" \t-](?<!include)(?<!tpl)(?<!toYaml)(?<!indent)(?<!printf)){1,200}+\}\}"
 )
 """A template action that prints one value: it assigns no variable, and prints no text of several lines."""
+_ALONE = re.compile(r"(?m)^[ \t]*(?:\$\{|\{\{|\{%|%\{|<%)")
+"""Code at the beginning of a line: it may print fields."""
+_DECIDES = re.compile(r"\W*(?:if|unless|for|range|with|set)\b|\W*\$\w+ :?= ")
+_ENDS = re.compile(r"\W*(?:end|else|elif)")
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -141,9 +145,24 @@ def may_be_refused(obj: Object) -> bool:
         return True
     if obj.partial or any(entry.name is None for node in obj.node.walk() for entry in node.entries):
         return False
-    is_in_code = bool(obj.document.host) and all(code.startswith("${") for code in codes_of(obj, whole=True))
     built = obj.source.built
-    return is_in_code if built is None else not (built.by_default or built.readings)
+    if built is not None:
+        return not (built.by_default or built.readings)
+    if obj.document.host:
+        return all(code.startswith("${") for code in codes_of(obj, whole=True))
+    return _writes_out_fields(obj)
+
+
+def _writes_out_fields(obj: Object) -> bool:
+    """Return whether no template code adds or removes fields of an object. Code around it may decide whether it
+    exists.
+    """
+    text, document, node = obj.source.text, obj.document, obj.node
+    inside = text[node.start : node.end]
+    if _ALONE.search(inside) or not all(map(_PLAIN_ACTION.fullmatch, list_codes(inside))):
+        return False
+    above = [*list_surrounding_code(text[: document.start]), *list_codes(text[document.start : node.start])]
+    return all(map(_DECIDES.match, above)) and all(map(_ENDS.match, list_codes(text[node.end : document.end])))
 
 
 def codes_of(obj: Object, whole: bool = False) -> list[str]:
@@ -176,7 +195,7 @@ def foreign_objects(pairs: Iterable[Pair]) -> Iterator[Gap]:
         what = "pool" if isinstance(obj, NodePool) else "class"
         harmless = _describe_harmless_change(pair)
         if harmless:
-            reason = f"it is a {what} of {provider}, and {harmless}: {_NO_NODE}"
+            reason = f"it is a {what} of {provider}, and {harmless}: {NO_NODE}"
         else:
             reason = f"it is a {what} of {provider}, whose controller decides what is replaced"
         yield uncompared(obj.name_node, _label(obj), reason, pair.change != "unchanged" and not harmless)
@@ -208,7 +227,7 @@ def _describe_harmless_change(pair: Pair) -> str:
 
 def is_of_change(gap: Gap) -> bool:
     """Return whether a place that was not compared differs between the sides."""
-    return gap.decides or gap.reason.endswith(_NO_NODE)
+    return gap.decides or gap.reason.endswith(NO_NODE)
 
 
 def _show_kind(obj: Object) -> str:

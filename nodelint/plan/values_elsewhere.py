@@ -19,7 +19,7 @@ from nodelint.plan.values import json_value
 from nodelint.text import Node, Source
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from nodelint.forms.input_text import InputText
     from nodelint.model.manifest import Object
@@ -233,20 +233,23 @@ def _gives_values(source: Source) -> bool:
 
 def _list_values(source: Source) -> list[Node]:
     """Return the parts of pools and classes in a values file, or its whole values if only some of their fields look
-    like these.
+    like these. Fields of whole objects, as in a program of Pulumi in YAML, do not count.
     """
     found = [obj.node for obj in objects(source) if obj.partial and obj.name is None]
     if found:
         return found
     roots = [document.root for document in source.documents if document.root is not None and document.host is None]
-    return [root for root in roots if root.kind == "mapping" and root.get("apiVersion") is None and _has_parts(root)]
+    roots = [root for root in roots if root.kind == "mapping" and root.get("apiVersion") is None]
+    whole = [obj.node for obj in objects(source, more=True) if not (obj.partial or obj.of_values)] if roots else []
+    return [root for root in roots if _has_parts(root, whole)]
 
 
-def _has_parts(root: Node) -> bool:
+def _has_parts(root: Node, whole: Sequence[Node]) -> bool:
+    """Return whether a mapping outside of some objects has a field of a pool or class."""
     return any(
         entry.name in _FIELDS or (entry.name == "requirements" and _holds_requirements(entry.value))
         for node in root.walk()
-        if node.kind == "mapping"
+        if node.kind == "mapping" and not any(obj.start <= node.start < obj.end for obj in whole)
         for entry in node.entries
     )
 

@@ -60,11 +60,6 @@ LOST = {
         {**BASE, "prod/kustomization.yaml": OVERLAY},
         "Application nodes",
     ),
-    "Application of a base": (
-        {**BASE, "prod/kustomization.yaml": OVERLAY, "a.yaml": APPLICATION},
-        {**BASE, "prod/kustomization.yaml": OVERLAY},
-        "Application nodes",
-    ),
     "only kustomization": (BASE, NODES, "nodes/kustomization.yaml"),
 }
 KEPT = {
@@ -109,7 +104,25 @@ def test_what_is_applied_by_something_new_is_no_alarm(nodelint: Run, tmp_path: P
     assert "No node is replaced." in _plan(nodelint, tmp_path, *KEPT[case])
 
 
-SET = """\
+DELETED = {
+    "Application of a base": (
+        {**BASE, "prod/kustomization.yaml": OVERLAY, "a.yaml": APPLICATION},
+        {**BASE, "prod/kustomization.yaml": OVERLAY},
+    ),
+    "Application that leaves out a file": (
+        {**NODES, "a.yaml": APPLICATION},
+        {**NODES, "a.yaml": APPLICATION.replace("path: nodes", "path: nodes, directory: {exclude: '*'}")},
+    ),
+}
+
+
+@pytest.mark.parametrize("case", DELETED)
+def test_a_deleted_pool_is_not_also_perhaps_deleted(nodelint: Run, tmp_path: Path, case: str) -> None:
+    shown = _plan(nodelint, tmp_path, *DELETED[case])
+    assert "deleted: all its nodes go" in shown and "may be deleted" not in shown
+
+
+NAMED_SET = """\
 apiVersion: argoproj.io/v1alpha1
 kind: ApplicationSet
 metadata: {name: nodes}
@@ -123,7 +136,7 @@ spec:
 
 
 def test_an_application_whose_name_a_generator_changes_is_gone(nodelint: Run, tmp_path: Path) -> None:
-    files = {"set.yaml": SET, "pools/n.yaml": BOTH}
+    files = {"set.yaml": NAMED_SET, "pools/n.yaml": BOTH}
     for field, code in (("tier", 1), ("note", 0)):
         new = change(files, ("set.yaml", f"{field}: one", f"{field}: two"))
         done = plan(nodelint, tmp_path / field, files, new)

@@ -171,6 +171,12 @@ def list_remote_uses(sources: Sequence[Source]) -> Iterator[RemoteUse]:
     """Yield the calls of remote modules, and releases of remote charts, that may create pools."""
     calling = [s for s in sources if s.path.endswith((".tf", ".tofu")) and re.search(_GIVES_VALUES, s.text)]
     units = [s for s in sources if s.path.endswith(".hcl")]
+    if any('component "' in unit.text for unit in units):
+        from nodelint.forms.terraform.modules import ModuleFiles
+        from nodelint.forms.terraform.stack_components import COMPONENTS, list_component_uses
+
+        stacks = [unit for unit in units if unit.path.endswith(COMPONENTS)]
+        yield from list_component_uses(stacks, ModuleFiles(sources), sources)
     if calling or units:
         from nodelint.forms.terraform.inputs import TerraformInputs
         from nodelint.forms.terraform.remote_uses import list_remote_modules, list_remote_units
@@ -179,6 +185,14 @@ def list_remote_uses(sources: Sequence[Source]) -> Iterator[RemoteUse]:
         for source in calling:
             yield from list_remote_modules(inputs, source)
         yield from list_remote_units(inputs, units)
+
+
+def find_unread_callers(paths: Sequence[str], sources: Sequence[Source]) -> Iterator[Gap]:
+    """Yield a gap for each component of a Terraform stack whose module creates pools or classes."""
+    from nodelint.forms.terraform.modules import ModuleFiles
+    from nodelint.forms.terraform.stack_components import find_unread_components
+
+    return find_unread_components(paths, ModuleFiles(sources), sources)
 
 
 def list_unread_releases(charts: Collection[str], top: str, sources: Sequence[Source]) -> dict[str, list[InputText]]:

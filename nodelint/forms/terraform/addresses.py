@@ -24,6 +24,8 @@ _DEEPEST = 10
 _MOST = 400
 """The most addresses of one block."""
 _RELEASE = "helm_release"
+_TEXTS = {"kubectl_manifest": "yaml_body", "kubernetes_manifest": "manifest"}
+"""The argument with the object, by the type of a resource."""
 _OF_RELEASE = ("name", "namespace")
 """Attributes that identify a release. If one changes, the same block installs another release."""
 
@@ -78,9 +80,20 @@ def _list_of_block(file: TerraformFile, block: TerraformBlock, modules: Modules)
     step = f"{'.'.join(block.names)}{_find_keys(file, block)}"
     state = _find_state(file, block, modules) if block.names[0] == _RELEASE else ""
     at = Span(file.source, block.start, file.source.text.find("\n", block.start))
+    ignores = _ignores_changes(file, block)
     for count, (chain, folders) in enumerate(_list_chains(folder, modules, ())):
         if count < _MOST:
-            yield ObjectOwner(".".join((*chain, step)), state, at, (folder, *folders))
+            yield ObjectOwner(".".join((*chain, step)), state, at, (folder, *folders), ignores)
+
+
+def _ignores_changes(file: TerraformFile, block: TerraformBlock) -> bool:
+    """Return whether `ignore_changes` of a resource names the whole object, or all arguments."""
+    for attribute in file.every_attribute(block):
+        if attribute.name == "ignore_changes" and attribute.depth:
+            text = file.source.text[attribute.value.start : attribute.value.end]
+            named = {name.strip().strip('"') for name in text.strip("[] \n").split(",")}
+            return "all" in named or _TEXTS.get(block.names[0], "") in named
+    return False
 
 
 def _list_chains(
