@@ -7,7 +7,6 @@ from __future__ import annotations
 import os
 import re
 
-from nodelint.base.budget import RUN
 from nodelint.base.types import TYPE_CHECKING
 from nodelint.files.file_kinds import YAML_ENDINGS
 from nodelint.files.gate import gate
@@ -114,7 +113,6 @@ def _read_beside(folder: str) -> list[Source]:
         path = os.path.join(folder, name)
         text = gate.load_text(path) if name.endswith(YAML_ENDINGS) else None
         if text is not None and _ACTION.search(text) is not None:
-            RUN.draw(1, len(text))
             found.append(Source.from_text(path, text, WHOLE_FILE))
     return found
 

@@ -35,6 +35,7 @@ ALLOWED = {
     "drift/stored_form.py": _WORDS,
     "plan/compare.py": _WORDS,
     "plan/gone_appliers.py": _WORDS,
+    "plan/kept_objects.py": _WORDS,
     "plan/recreated_objects.py": _WORDS,
     "plan/suspended.py": _WORDS,
     "plan/values_elsewhere.py": "words of a message, and the file by which helm leaves out files of a chart",
