@@ -156,5 +156,5 @@ test("broken YAML and an empty text are said, and the page goes on", async () =>
   await write("kind: NodePool # karpenter\n  bad: [\n");
   await page.waitForFunction(() => document.querySelector("#findings").textContent.includes("yaml-syntax"));
   await write("");
-  await page.waitForFunction(() => document.querySelector("#state").textContent.startsWith("Nothing to check"));
+  await page.waitForFunction(() => document.querySelector("#state").textContent.startsWith("manifest.yaml is empty"));
 });

@@ -183,7 +183,7 @@ def test_a_plan_counts_workloads_without_a_pool(nodelint: Run, tmp_path: Path) -
         ("a misspelled zone", "write `us-east-1a` in `topology.kubernetes.io/zone` of pool `web`"),
         ("a type as a family", "require `m5.large` of `node.kubernetes.io/instance-type`, not of"),
         ("a pattern", "write `m5` in `karpenter.k8s.aws/instance-family` of pool `web`"),
-        ("no room for pods", "raise `maxPods` in `kubelet` of class `web` to"),
+        ("no room for pods", "raise `maxPods` in `kubelet` of class `web`: maxPods 0 allows no pod"),
         ("a family that is none", "add `m4` to `karpenter.k8s.aws/instance-family` of pool `web`"),
     ],
 )
