@@ -18,7 +18,7 @@ _TAKEN = YAML_ENDINGS + TEMPLATES
 # Files without manifests that may state which release of Karpenter or Kubernetes runs.
 _STATING = (".env", ".envrc", ".toml", ".conf", ".ini", ".cfg")
 GENERATOR_INPUTS = (".env", ".properties", ".ini", ".conf", ".cfg")
-"""Endings of texts with lines `KEY=value`, of which tools make the ConfigMaps that fill in manifests.
+"""Endings of texts with lines `KEY=value`. Tools generate ConfigMaps from them, whose values fill in manifests.
 
 A kustomization may name a file with any ending. These are read only if they are named, by a user or by a text."""
 SCRIPTS = (

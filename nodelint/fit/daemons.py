@@ -56,7 +56,7 @@ class Daemons:
         return [daemon for name, daemon in found.items() if name != own]
 
     def list_possible(self, workload: Workload, pool: EmptyPool) -> list[Daemon]:
-        """Return the DaemonSets of which the files do not show whether they run in the pool's cluster.
+        """Return the DaemonSets that may run in the pool's cluster: the files do not show whether they do.
 
         Of several with one name, the largest counts. A DaemonSet that certainly runs there, or is the workload
         itself, is left out.

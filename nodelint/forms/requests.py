@@ -142,6 +142,10 @@ class JudgedPlaces(NamedTuple):
         """Return whether a range of a file is such a place, or touches one."""
         return any(start < last and first < end for first, last in self.spans.get(path, ()))
 
-    def has_folder(self, name: str) -> bool:
-        """Return whether one of the files is below a folder of this name."""
-        return bool(name) and any(f"/{name}/" in part.replace("\\", "/") for part in self.parts)
+    @property
+    def charts(self) -> frozenset[str]:
+        """Return the absolute paths of the charts with judged objects, and of the charts around these."""
+        parts = [part.replace("\\", "/") for part in self.parts]
+        found = {part.rpartition("/templates/")[0] for part in parts if "/templates/" in part}
+        found |= {part.rpartition("/")[0] for part in parts if part.endswith("/values.yaml")}
+        return frozenset(found | {part.partition("/charts/")[0] for part in found if "/charts/" in part})

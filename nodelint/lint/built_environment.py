@@ -207,7 +207,7 @@ class Environment:
 
     @property
     def folders(self) -> set[str]:
-        """Return the folders, or the values files, by which the rendered manifests are told apart."""
+        """Return the folder, or the values file, that distinguishes each rendered manifest from the others."""
         return {built.cluster for built in self._built}
 
     @property

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 _LARGEST = 1 << 20
 _EDITOR = re.compile(r"\b(?:sed|yq|perl|jq|awk|dasel)\b")
 _IN_PLACE = re.compile(r"[ \t]-i|--in-?place|>")
+_CONTINUED = re.compile(r"\\\r?\n")
 _COMMENT = re.compile(r"(?:^|[ \t])#")
 _VERB = re.compile(r"[ \t](?:patch|set|replace|edit|scale)\b")
 _KIND = re.compile(r"\b(?:nodepool|ec2nodeclass|nodeclass)")
@@ -35,12 +36,11 @@ _WORD = re.compile(r"[\w./${}@-]+")
 
 
 def find_changed_edits(was: Read, new: Read) -> Iterator[Gap]:
-    """Yield the commands that change a manifest of a pool or class, if they or their variables differ."""
+    """Yield the first command that edits a manifest of a pool or class and differs, or whose variables differ."""
     old, now = (_list_edits(side) for side in (was, new))
-    for changed in list_changed_inputs(old, now):
-        reason = "it changes a manifest, and is not run: pools and classes may change, too"
+    for changed in list_changed_inputs(old, now)[:1]:
+        reason = "it edits a manifest or an object in the cluster, and nodelint does not run it: look what it changes"
         yield uncompared(changed.at, changed.name, reason, True)
-        return
 
 
 def _list_edits(side: Read) -> list[InputText]:
@@ -50,13 +50,14 @@ def _list_edits(side: Read) -> list[InputText]:
     top = os.path.abspath(side.root)
     paths = {os.path.abspath(obj.source.path) for obj in side.inventory.objects()}
     paths.update(part for built in side.inventory.built for part in built.parts)
+    places = {path_below(manifest, top).replace(os.sep, "/") for manifest in paths}
     found = []
-    for path, below in walk_scripts(top):
+    for path, below in walk_scripts(top) if places else ():
         text = gate.load_text(path, _LARGEST, within=top) or ""
-        if os.path.abspath(path) in paths or not any(word in text for word in ("kubectl", "sed", "yq", "perl", "jq")):
+        if "kubectl" not in text and _EDITOR.search(text) is None:
             continue
         source = Source(os.path.relpath(path).replace(os.sep, "/"), text)
-        places = {path_below(manifest, top).replace(os.sep, "/") for manifest in paths}
+        text = _CONTINUED.sub(lambda broken: " " * len(broken[0]), text)
         for start, end, line in _list_lines(text):
             if not (_patches(line) or (_edits(line) and _names_any(line, below, places))):
                 continue

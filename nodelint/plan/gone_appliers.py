@@ -158,7 +158,7 @@ def _names_any(applier: _Applier, files: Set[str]) -> bool:
 
 
 def _list_gone(before: Sequence[_Applier], after: Sequence[_Applier], roots: tuple[str, str]) -> list[_Applier]:
-    """Return an applier of each name and folder of which the new side has fewer.
+    """Return one removed applier for each name and folder that fewer appliers have on the new side.
 
     Each cluster may have one of the same name and folder in a file of its own.
     """

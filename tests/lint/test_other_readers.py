@@ -229,6 +229,14 @@ def test_a_value_that_nothing_else_reads_is_fixed(nodelint: Run, tmp_path: Path,
     assert safety == "safe" and len(changed) == 1 and "amd64" in next(iter(changed.values())), shown
 
 
+def test_a_folder_around_the_repository_is_no_chart(nodelint: Run, tmp_path: Path) -> None:
+    """The repository is in a folder with the name of the other chart."""
+    files, word, _, reader = SHARED["values of two charts"]
+    (tmp_path / "api").mkdir(parents=True)
+    changed, safety, shown = fixed(nodelint, tmp_path / "api", files, word)
+    assert changed == {} and safety == "unsafe" and f"unsafe: {reader}:" in " ".join(shown.split()), shown
+
+
 def test_a_remote_chart_may_read_each_value(nodelint: Run, tmp_path: Path) -> None:
     files = {"class.yaml": CLASS, "common.yaml": "arch: x86_64\n", **NODES}
     changed, safety, _ = fixed(

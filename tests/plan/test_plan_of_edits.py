@@ -18,6 +18,7 @@ EDITS: dict[str, tuple[str, str]] = {
         "      - run: yq -i '.spec.tags.cost = strenv(COST)' ./k8s/n.yaml\n",
     ),
     "sed with another delimiter": ("deploy.sh", "sed -i 's#web#@#' k8s/n.yaml # a note\n"),
+    "command on two lines": ("deploy.sh", "yq -i '.spec.tags.cost = \"@\"' \\\n  k8s/n.yaml\n"),
     "folder of the script": ("k8s/deploy.sh", "sed -i 's|web|@|' n.yaml\n"),
     "kubectl patch": ("Makefile", "d:\n\tkubectl patch ec2nodeclass web --type merge -p '{spec: {role: @}}'\n"),
 }

@@ -41,8 +41,7 @@ class ChartValueReaders:
 
     def __init__(self, judged: JudgedPlaces, _: Sequence[Source]) -> None:
         self._judged = judged
-        parts = (part.replace(os.sep, "/") for part in judged.parts)
-        self._charts = sorted({part.rpartition("/templates/")[0] for part in parts if "/templates/" in part})
+        self._charts = sorted(judged.charts)
         self._uses: dict[str, dict[str, list[tuple[tuple[str, ...], Span]]]] = {}
         self._texts: dict[str, list[tuple[str, str]]] = {}
         self._takers: dict[str, list[tuple[Span, str | None]]] = {}
@@ -99,8 +98,9 @@ class ChartValueReaders:
                 for document in source.documents:
                     for node in document.root.walk() if document.root is not None else ():
                         chart = _find_chart(node) if _names_file(node, name) else None
-                        if chart is not None and not self._judged.has_folder(os.path.basename(chart.rstrip("/"))):
-                            found.append((span_of(node), _find_folder(chart, (os.path.dirname(other), top))))
+                        folder = _find_folder(chart, (os.path.dirname(other), top)) if chart is not None else None
+                        if chart is not None and folder not in self._charts:
+                            found.append((span_of(node), folder))
             self._takers[path] = found
         return self._takers[path]
 

@@ -41,8 +41,8 @@ _ADDS = {
     "generators": "what its generators make",
     "helmCharts": "its Helm charts",
     "helmChartInflationGenerator": "its Helm charts",
-    "configMapGenerator": "the ConfigMaps that it generates, none of which is a NodePool",
-    "secretGenerator": "the Secrets that it generates, none of which is a NodePool",
+    "configMapGenerator": "its generated ConfigMaps (they are no NodePools)",
+    "secretGenerator": "its generated Secrets (they are no NodePools)",
     "buildMetadata": "the labels and annotations of `buildMetadata`",
 }
 """Fields that add objects which nodelint does not render."""

@@ -15,7 +15,7 @@ _STOPS = "Terragrunt stops there, and applies nothing of the unit"
 
 
 def find_broken_units(builds: Sequence[Built], read: Callable[[str], Source | None]) -> Iterator[Gap]:
-    """Yield a gap for each unit of which some manifests are rendered, and of which a file cannot be parsed.
+    """Yield a gap for each unit with rendered manifests that reads a file which cannot be parsed.
 
     `read` returns a file by its absolute path.
     """

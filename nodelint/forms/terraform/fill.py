@@ -374,7 +374,7 @@ def _list_files_of_spec(value: Node) -> Iterator[str]:
 
 
 def _find_file(root: Node) -> str | None:
-    """Return the absolute path of the file of which a value is the decoded Karpenter object. None for all others."""
+    """Return the absolute path of the file from which a Karpenter object was decoded. None for any other value."""
     group = root.get("apiVersion") if root.kind == "mapping" else None
     if group is None or not isinstance(group.value, str) or not group.value.startswith(_GROUPS):
         return None

@@ -165,8 +165,11 @@ class BlockReaders:
         text = file.source.text[block.start : block.end]
         if block.names[:1] == ("helm_release",):
             chart = file.attributes(block).get("chart")
-            name = os.path.basename(str(chart.value).rstrip("/")) if chart is not None else ""
-            return self._judged.has_folder(name)
+            written = file.source.text[chart.start : chart.end] if chart is not None else ""
+            # `${path.module}` and other code before the first slash lead to a folder of the repository.
+            name = re.sub(r"\$\{[^{}]*\}", ".", written.strip('"'))
+            folder = os.path.normpath(os.path.join(os.path.dirname(os.path.abspath(file.source.path)), name))
+            return folder.replace(os.sep, "/") in self._judged.charts
         if _MANIFESTS.fullmatch("".join(block.names[:1])) is None:
             return False
         return _JUDGED.search(text) is not None or "kind" not in text

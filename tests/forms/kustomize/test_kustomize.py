@@ -303,7 +303,7 @@ def test_remote_bases_and_generators_are_named_and_the_rest_is_built(tmp_path: P
     assert isinstance(outcome, BuiltOverlay)
     assert [(p.line, p.reason) for p in outcome.built.problems] == [
         (3, "built without its Helm charts"),
-        (2, "built without the ConfigMaps that it generates, none of which is a NodePool"),
+        (2, "built without its generated ConfigMaps (they are no NodePools)"),
     ]
 
 
